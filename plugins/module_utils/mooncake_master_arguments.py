@@ -1,0 +1,44 @@
+# Copyright The kvcache.ascend authors
+# SPDX-License-Identifier: Apache-2.0
+"""What Ansible's argument specification cannot say about the arguments of mooncake_master_*."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ansible_collections.kvcache.ascend.plugins.module_utils import master_address
+
+
+def mistakes(parameters: dict[str, Any]) -> list[str]:
+    """Every mistake in the arguments, as a sentence each; empty when there is none."""
+    found = []
+    if not parameters["address"]:
+        found.append("address is empty: give host:port of a Mooncake master")
+    for text in parameters["address"]:
+        try:
+            master_address.parse(text)
+        except master_address.AddressError as error:
+            found.append(f"address {error}")
+    if not 0 <= parameters["metrics_port"] <= 65535:
+        found.append(f"metrics_port {parameters['metrics_port']} is no number from 0 to 65535")
+    for name in ("step_timeout", "interval"):
+        seconds = parameters.get(name, 1.0)
+        if not (math.isfinite(seconds) and seconds > 0):
+            found.append(f"{name} {seconds:g} is no number of seconds above 0")
+    if not (math.isfinite(parameters["timeout"]) and parameters["timeout"] >= 0):
+        found.append(f"timeout {parameters['timeout']:g} is no number of seconds from 0 on")
+    return found + _client_mistakes(parameters)
+
+
+def _client_mistakes(parameters: dict[str, Any]) -> list[str]:
+    min_clients = parameters.get("min_clients", 0)
+    if min_clients < 0:
+        return [f"min_clients {min_clients} is below 0"]
+    if min_clients and parameters["metrics_port"] == 0:
+        return ["min_clients needs the metrics port: give metrics_port, or leave min_clients out"]
+    return []
+
+
+def addresses(parameters: dict[str, Any]) -> list[master_address.MasterAddress]:
+    return [master_address.parse(text) for text in parameters["address"]]
