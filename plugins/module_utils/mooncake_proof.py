@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Proof that a Mooncake build works on a host: its libraries resolve, its master starts, Python imports it.
+
+The commands are run by a callable that is passed in, so that tests can hand over canned answers or real processes.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from typing import Any, Callable
+
+from ansible_collections.kvcache.ascend.plugins.module_utils import finding
+
+Runner = Callable[[list[str], dict[str, str]], "tuple[int, str, str]"]
+"""Runs a command with additional environment variables; returns exit status, standard output, standard error."""
+
+CANN_LIBRARIES = ("libascendcl", "libllm_datadist", "libmetadef", "libgraph", "libascend_hal")
+"""Libraries that come with CANN or the NPU driver, not with an OS package."""
+
+IMPORT_SCRIPT = "import mooncake, mooncake.engine, mooncake.store"
+
+
+def elf_files(tree: str) -> list[str]:
+    """Return the programs and shared objects of a build that must find their libraries."""
+    patterns = ("bin/mooncake_*", "lib/*.so*", "python/mooncake/*.so")
+    found = {
+        os.path.realpath(path)
+        for pattern in patterns
+        for path in glob.glob(os.path.join(tree, pattern))
+    }
+    return sorted(found)
+
+
+def libraries_not_found(ldd_output: str) -> list[str]:
+    """Return the names of the libraries of which ldd says ``NAME => not found``."""
+    return re.findall(r"^\s*(\S+) => not found", ldd_output, re.MULTILINE)
+
+
+def library_fix(missing: list[str]) -> str:
+    """Return what to do about missing libraries, in one sentence."""
+    if any(name.startswith(CANN_LIBRARIES) for name in missing):
+        return (
+            "install CANN and name its libraries in mooncake_environment (LD_LIBRARY_PATH as set_env.sh sets it), "
+            "or choose a release whose master runs without CANN"
+        )
+    return "install the OS packages that hold them, then run again"
+
+
+def last_line(text: str) -> str:
+    """Return the last line of `text` that is not empty; programs put their reason there."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else "no message"
+
+
+def check_libraries(tree: str, host: str, run: Runner, environment: dict[str, str]) -> list[Any]:
+    """Return a finding that names every library that ldd cannot find for the build in `tree`."""
+    missing = set()
+    for path in elf_files(tree):
+        missing.update(libraries_not_found(run(["ldd", path], environment)[1]))
+    if not missing:
+        return []
+    return [
+        finding.make(
+            check="mooncake_libraries",
+            severity="error",
+            host=host,
+            observed=f"Mooncake in {tree} does not find {', '.join(sorted(missing))}",
+            expected="every library of Mooncake is found",
+            fix=library_fix(sorted(missing)),
+        )
+    ]
+
+
+def prove(
+    tree: str, python: str, host: str, run: Runner, environment: dict[str, str]
+) -> dict[str, Any]:
+    """Run the three proofs on the build in `tree`.
+
+    Returns ``version_line`` (what ``mooncake_master --version`` printed, None when it failed) and ``findings``.
+    Libraries come first: when some are missing, the other two proofs could only say so in worse words.
+    """
+    findings = check_libraries(tree, host, run, environment)
+    if findings:
+        return {"version_line": None, "findings": findings}
+    master = os.path.join(tree, "bin", "mooncake_master")
+    status, output, error = run([master, "--version"], environment)
+    version_line = output.strip().splitlines()[0] if status == 0 and output.strip() else None
+    if status != 0:
+        findings.append(
+            finding.make(
+                check="mooncake_master_starts",
+                severity="error",
+                host=host,
+                observed=f"{master} --version ended with status {status}: {last_line(error or output)}",
+                expected="it prints its name and ends with status 0",
+                fix=f"run it by hand on {host}; if the file is damaged, remove {tree} and run again",
+            )
+        )
+    with_path = dict(environment, PYTHONPATH=os.path.join(tree, "python"))
+    status, output, error = run([python, "-c", IMPORT_SCRIPT], with_path)
+    if status != 0:
+        findings.append(
+            finding.make(
+                check="mooncake_imports",
+                severity="error",
+                host=host,
+                observed=f"{python} can't import Mooncake from {tree}/python: {last_line(error or output)}",
+                expected="import mooncake, mooncake.engine and mooncake.store succeed",
+                fix="check that mooncake_python is the Python for which this build was made, then run again",
+            )
+        )
+    return {"version_line": version_line, "findings": findings}

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Why an installation by pip failed, in one line, with what to do: read from pip's own output.
+
+pip says the cause somewhere in dozens of lines, behind retries and tracebacks. The patterns below are the words of
+pip 23 to 26 and of the C library; what matches none of them is passed on as pip's last ``ERROR`` line.
+"""
+
+from __future__ import annotations
+
+import re
+
+CAUSES = (
+    (
+        r"No space left on device|Disk quota exceeded",
+        "the disk is full",
+        "free space below {root} (df -h {root}), then run again",
+    ),
+    (
+        r"CERTIFICATE_VERIFY_FAILED|self[- ]signed certificate|unable to get local issuer",
+        "the package index has a certificate that this host does not trust",
+        "name the CA of your network in site_ca_files, then run again",
+    ),
+    (
+        r"DO NOT MATCH THE HASHES|Hashes are required",
+        "the downloaded wheel is not the one that the release names (its sha256 differs)",
+        "look at what the package index or mirror serves (site_package_index_url); never skip this check",
+    ),
+    (
+        r"ProxyError|Tunnel connection failed|407 Proxy",
+        "the proxy refused the connection",
+        "correct site_http_proxy and site_https_proxy, then run again",
+    ),
+    (
+        r"401 Client Error|403 Client Error|401 Unauthorized|403 Forbidden",
+        "the package index refused access",
+        "correct the user and password in site_package_index_url, then run again",
+    ),
+    (
+        r"NewConnectionError|NameResolutionError|Name or service not known|Temporary failure in name resolution"
+        r"|Connection refused|Network is unreachable|No route to host|ConnectTimeout|Read timed out"
+        r"|ReadTimeoutError|Connection timed out",
+        "the package index can't be reached from this host",
+        "set site_package_index_url to your mirror or site_http_proxy to your proxy; without any network, put the wheel "
+        "into mooncake_wheel_dir on the control node",
+    ),
+    (
+        r"No matching distribution found|Could not find a version",
+        "the package index has no such wheel for this host",
+        "look whether the mirror (site_package_index_url) or mooncake_wheel_dir has this very version",
+    ),
+    (
+        r"ensurepip is not available|No module named (ensurepip|venv)|No module named pip",
+        "this Python can't make virtual environments",
+        "install its venv package (Debian and Ubuntu: python3-venv, or pythonX.Y-venv for mooncake_python)",
+    ),
+)
+"""Pattern of pip's output, cause and fix. The order matters: pip prints the last ones as a consequence of the first."""
+
+
+def explain(output: str, root: str) -> str:
+    """Return ``cause. Fix: what to do`` for the output of a failed pip run that installs below `root`."""
+    for pattern, cause, fix in CAUSES:
+        if re.search(pattern, output):
+            return f"{cause}. Fix: {fix.format(root=root)}."
+    errors = [line.strip() for line in output.splitlines() if line.strip().startswith("ERROR:")]
+    lines = errors or [line.strip() for line in output.splitlines() if line.strip()]
+    reason = lines[-1] if lines else "it said nothing"
+    return f"{reason} Fix: run the command by hand on the host, with -v, for the whole story."

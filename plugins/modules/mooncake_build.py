@@ -1,0 +1,185 @@
+#!/usr/bin/python
+# SPDX-License-Identifier: Apache-2.0
+"""Turn a staged Mooncake tree into a build: prove it, describe it, put it in its place."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: mooncake_build
+short_description: Prove a staged Mooncake tree and put it in its place
+version_added: 0.1.0
+description:
+  - Takes a folder with C(bin/), C(python/) and possibly C(lib/), proves that Mooncake works from it, writes
+    C(manifest.json) and renames the folder to its build id.
+  - The rename is the last step, so that a folder with a manifest is always a complete build, whenever a run was killed.
+  - Does not touch the link C(current).
+author:
+  - The kvcache.ascend authors (@kvcache-ascend)
+attributes:
+  check_mode:
+    support: full
+    description: Says whether the build would be put in its place.
+  diff_mode:
+    support: none
+    description: A build is a tree of binaries.
+options:
+  root:
+    description: Folder that holds one folder per build.
+    type: path
+    required: true
+  staging:
+    description: The staged tree, on the same file system as O(root).
+    type: path
+    required: true
+  build_id:
+    description: Name of the build.
+    type: str
+    required: true
+  inputs:
+    description: Everything that decided the bytes of this build, for the manifest. Must hold C(version) and C(method).
+    type: dict
+    required: true
+  python:
+    description: The Python that imports Mooncake.
+    type: path
+    default: /usr/bin/python3
+  environment:
+    description: Environment variables for the proof, for example C(LD_LIBRARY_PATH) with CANN's libraries.
+    type: dict
+    default: {}
+"""
+
+EXAMPLES = r"""
+- name: Put the build in its place
+  kvcache.ascend.mooncake_build:
+    root: /opt/kvcache/mooncake
+    staging: /opt/kvcache/mooncake/.staging-0.3.13.post1-0a1b2c3d4e5f
+    build_id: 0.3.13.post1-0a1b2c3d4e5f
+    inputs:
+      version: 0.3.13.post1
+      method: wheel
+"""
+
+RETURN = r"""
+path:
+  description: Folder of the build.
+  returned: always
+  type: str
+  sample: /opt/kvcache/mooncake/0.3.13.post1-0a1b2c3d4e5f
+manifest:
+  description: The manifest without its list of files.
+  returned: when the build was put in its place
+  type: dict
+  contains:
+    build_id:
+      description: Name of the build.
+      type: str
+    version:
+      description: Version of Mooncake.
+      type: str
+    method:
+      description: How the build came to be, for example V(wheel).
+      type: str
+    inputs:
+      description: Everything that decided the bytes of the build.
+      type: dict
+    created:
+      description: When, in UTC and ISO 8601.
+      type: str
+      sample: "2026-11-30T08:00:00Z"
+    size_bytes:
+      description: Size of all its files, in bytes.
+      type: int
+    version_line:
+      description: What C(mooncake_master --version) printed.
+      type: str
+findings:
+  description:
+    - What is wrong with the staged tree.
+    - Each has C(check), C(severity), C(host), C(observed), C(expected) and C(fix).
+  returned: failure
+  type: list
+  elements: dict
+"""
+
+import os
+import platform
+import time
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.kvcache.ascend.plugins.module_utils import (
+    finding,
+    mooncake_build,
+    mooncake_proof,
+)
+
+
+def seal(module: AnsibleModule, path: str) -> dict:
+    """Prove the staged tree, write its manifest, rename it to `path`; return the manifest without its files."""
+    staging, inputs = module.params["staging"], module.params["inputs"]
+    mooncake_build.open_to_services(staging)
+    proof = mooncake_proof.prove(
+        staging,
+        module.params["python"],
+        platform.node(),
+        lambda command, environment: module.run_command(command, environ_update=environment),
+        {key: str(value) for key, value in module.params["environment"].items()},
+    )
+    if proof["findings"]:
+        module.fail_json(msg=finding.render(proof["findings"]), findings=proof["findings"])
+    manifest = {
+        "build_id": module.params["build_id"],
+        "version": inputs["version"],
+        "method": inputs["method"],
+        "inputs": inputs,
+        "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "size_bytes": mooncake_build.tree_size_bytes(staging),
+        "version_line": proof["version_line"],
+    }
+    mooncake_build.write_manifest(
+        staging, dict(manifest, files=mooncake_build.file_digests(staging))
+    )
+    os.sync()
+    os.rename(staging, path)
+    return manifest
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec={
+            "root": {"type": "path", "required": True},
+            "staging": {"type": "path", "required": True},
+            "build_id": {"type": "str", "required": True},
+            "inputs": {"type": "dict", "required": True},
+            "python": {"type": "path", "default": "/usr/bin/python3"},
+            "environment": {"type": "dict", "default": {}},
+        },
+        supports_check_mode=True,
+    )
+    root, name = module.params["root"], module.params["build_id"]
+    path = os.path.join(root, name)
+    if name in [build["build_id"] for build in mooncake_build.read_builds(root)]:
+        module.exit_json(changed=False, path=path)
+    if os.path.lexists(path):
+        module.fail_json(
+            msg=f"{path} exists and has no {mooncake_build.MANIFEST}, so it is not a build of this role. "
+            "Fix: move it away, then run again."
+        )
+    if module.check_mode:
+        module.exit_json(changed=True, path=path)
+    if not os.path.isdir(module.params["staging"]):
+        module.fail_json(
+            msg=f"{module.params['staging']}: there is no such folder to take a build from."
+        )
+    try:
+        manifest = seal(module, path)
+    except OSError as error:
+        module.fail_json(
+            msg=f"{error.filename or path}: {error.strerror}. The build was not put in its place. "
+            "Fix the cause on the host, then run again."
+        )
+    module.exit_json(changed=True, path=path, manifest=manifest)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The three proofs of a build, with real programs, and ldd's answers as canned text."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from ansible_collections.kvcache.ascend.plugins.module_utils import mooncake_proof
+
+
+def run(command: list[str], environment: dict[str, str]) -> tuple[int, str, str]:
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A build whose master is a shell script and whose modules are Python files."""
+    master = tmp_path / "bin" / "mooncake_master"
+    master.parent.mkdir()
+    master.write_text("#!/bin/sh\necho 'mooncake_master version 9.9'\n")
+    master.chmod(0o755)
+    package = tmp_path / "python" / "mooncake"
+    package.mkdir(parents=True)
+    for name in ("__init__", "engine", "store"):
+        (package / f"{name}.py").write_text("")
+    return tmp_path
+
+
+def prove(tree: Path) -> dict:
+    return mooncake_proof.prove(str(tree), sys.executable, "host-1", run, {})
+
+
+def test_a_build_that_works(tree: Path) -> None:
+    assert prove(tree) == {"version_line": "mooncake_master version 9.9", "findings": []}
+
+
+def test_a_master_that_does_not_start(tree: Path) -> None:
+    (tree / "bin" / "mooncake_master").write_text("#!/bin/sh\necho broken >&2\nexit 3\n")
+    (finding,) = prove(tree)["findings"]
+    assert finding["check"] == "mooncake_master_starts"
+    assert "ended with status 3: broken" in finding["observed"]
+
+
+def test_modules_that_can_not_be_imported(tree: Path) -> None:
+    (tree / "python" / "mooncake" / "store.py").write_text("raise ImportError('no store')")
+    (finding,) = prove(tree)["findings"]
+    assert finding["check"] == "mooncake_imports"
+    assert "no store" in finding["observed"]
+
+
+LDD = """\
+\tlinux-vdso.so.1 (0x00007ffd)
+\tlibibverbs.so.1 => not found
+\tlibascendcl.so => not found
+\tlibc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f00)
+"""
+
+
+def test_missing_libraries_are_all_named_and_nothing_else_is_tried(tree: Path) -> None:
+    asked = []
+
+    def answer(command: list[str], environment: dict[str, str]) -> tuple[int, str, str]:
+        asked.append(command[0])
+        return 0, LDD, ""
+
+    proof = mooncake_proof.prove(str(tree), sys.executable, "host-1", answer, {})
+    (finding,) = proof["findings"]
+    assert "libascendcl.so, libibverbs.so.1" in finding["observed"]
+    assert "mooncake_environment" in finding["fix"]
+    assert set(asked) == {"ldd"}
+
+
+def test_ldd_output_and_fix_without_cann() -> None:
+    assert mooncake_proof.libraries_not_found(LDD) == ["libibverbs.so.1", "libascendcl.so"]
+    assert mooncake_proof.libraries_not_found("\tstatically linked\n") == []
+    assert "OS packages" in mooncake_proof.library_fix(["libibverbs.so.1"])
