@@ -1,0 +1,68 @@
+# Development and demonstration. "make help" lists the targets.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+BIN := .venv/bin
+TESTBED := tests/testbed/testbed
+# The programs of .venv come first, so that Ansible, Molecule and the tests use one another.
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+SCENARIOS ?= $(filter-out shared,$(notdir $(patsubst %/,%,$(wildcard molecule/*/))))
+
+.PHONY: help demo demo-down test plan-test tools lint units masters package sanity system molecule docs clean
+
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
+
+demo: ## two test hosts on this machine, with a Mooncake master that serves
+	@tests/testbed/demo up
+
+demo-down: ## remove what "make demo" made
+	@tests/testbed/demo down
+
+plan-test:
+	@echo "make test installs on this machine, where it is missing (nothing else is changed):"
+	@tests/tools/prepare_controller plan test
+	@tests/tools/real_masters plan
+	@$(TESTBED) plan | sed 's/^/  /'
+
+test: plan-test tools lint units package sanity masters system molecule ## everything; needs root, for the test hosts
+	@echo "make test: all passed"
+
+tools: ## install the tools into .venv
+	@tests/tools/prepare_controller install test
+
+lint: tools ## ansible-lint, yamllint, ruff, mypy, shellcheck, changelog
+	ruff check .
+	ruff format --check .
+	mypy plugins tests
+	yamllint --strict .
+	shellcheck $$(git ls-files | xargs grep -lE '^#!.*(bash|/sh)$$')
+	antsibull-changelog lint
+	ansible-lint --offline --profile production
+
+units: tools ## unit tests, with coverage
+	pytest tests/unit --cov --cov-report=term
+
+package: tools ## build the collection, and use it from the tarball
+	pytest tests/package
+
+sanity: tools ## ansible-test sanity
+	tests/tools/sanity
+
+masters: tools ## the modules against real masters of three Mooncake versions, on this machine
+	tests/tools/real_masters test
+
+system: tools ## bad input and failures, on real test hosts
+	$(TESTBED) prepare
+	pytest tests/system
+
+molecule: tools ## every scenario; SCENARIOS="release mooncake" for some
+	$(TESTBED) prepare
+	tests/tools/molecule_scenarios $(SCENARIOS)
+
+docs: tools ## generate the reference pages
+	python tests/tools/release_docs.py > docs/releases.md
+
+clean: ## remove the tools and caches (not the test hosts: "make demo-down", "testbed purge --yes")
+	rm -rf .venv .cache dist .mypy_cache .ruff_cache
