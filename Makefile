@@ -9,7 +9,7 @@ TESTBED := tests/testbed/testbed
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 SCENARIOS ?= $(filter-out shared,$(notdir $(patsubst %/,%,$(wildcard molecule/*/))))
 
-.PHONY: help demo demo-down test plan-test tools lint units masters package sanity system molecule docs clean
+.PHONY: help demo demo-down test plan-test tools lint units masters package sanity system molecule bench docs clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
@@ -37,7 +37,7 @@ lint: tools ## ansible-lint, yamllint, ruff, mypy, shellcheck, changelog
 	ruff format --check .
 	mypy plugins tests
 	yamllint --strict .
-	shellcheck $$(git ls-files | xargs grep -lE '^#!.*(bash|/sh)$$')
+	shellcheck --external-sources --source-path=SCRIPTDIR $$(git grep -lE '^#!.*(bash|/sh)$$')
 	antsibull-changelog lint
 	ansible-lint --offline --profile production
 
@@ -60,6 +60,9 @@ system: tools ## bad input and failures, on real test hosts
 molecule: tools ## every scenario; SCENARIOS="release mooncake" for some
 	$(TESTBED) prepare
 	tests/tools/molecule_scenarios $(SCENARIOS)
+
+bench: tools ## what a run without changes costs, beside a ping (needs the hosts of "make demo")
+	tests/tools/bench
 
 docs: tools ## generate the reference pages
 	python tests/tools/release_docs.py > docs/releases.md

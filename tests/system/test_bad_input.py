@@ -73,6 +73,13 @@ def test_a_package_index_that_can_not_be_reached(fleet: Fleet) -> None:
         assert on_host(name, BUILDS) == ""
 
 
+def test_a_wheel_folder_without_the_wheel(fleet: Fleet) -> None:
+    run = fleet.play("site.yml", "--check", mooncake_wheel_dir="/var/empty")
+    assert run.status != 0
+    assert "there is no mooncake_transfer_engine_non_cuda-0.3.13.post1-*cp311-*" in run.flat
+    assert "Fix: put it there, for example with: pip download" in run.flat
+
+
 def test_a_full_disk(fleet: Fleet) -> None:
     fleet.inventory(["sys-full"], ["sys-full"])
     run = fleet.play("playbooks/mooncake.yml")

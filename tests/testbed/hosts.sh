@@ -4,6 +4,8 @@
 # Test hosts as containers, sourced by `testbed`. A host's whole description is digested into a label;
 # `up` keeps a running host whose digest is the same and replaces any other.
 
+# testbed sets the variables that are read here.
+# shellcheck disable=SC2153
 readonly NETWORK=kvcache-testbed
 readonly LABEL=kvcache.testbed
 readonly BOOT_WAIT_SECONDS=90
