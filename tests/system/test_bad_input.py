@@ -89,6 +89,15 @@ def test_a_full_disk(fleet: Fleet) -> None:
     assert on_host("sys-full", BUILDS) == ""
 
 
+def test_a_wheel_for_npus_on_a_host_without_cann_names_the_missing_libraries(fleet: Fleet) -> None:
+    run = fleet.play("playbooks/mooncake.yml", "--limit", "sys-1", release_name="0.23.0")
+    assert run.status != 0
+    assert "does not find libascendcl.so" in run.flat
+    assert "install CANN and name its libraries in mooncake_environment" in run.flat
+    assert on_host("sys-1", CURRENT).strip() == "none"
+    assert on_host("sys-1", BUILDS) == ""
+
+
 def test_a_run_killed_in_the_middle_of_the_install_is_put_right_by_the_next(fleet: Fleet) -> None:
     command = fleet.command("playbooks/mooncake.yml", "--limit", "sys-2")
     with (ROOT / ".testbed" / "logs" / "killed-run.log").open("w") as log:
