@@ -58,7 +58,7 @@ network_ensure() {
   subnet=$(network_subnet) || { network_create && return; }
   [[ $subnet != "$SUBNET" ]] || return 0
   members=$(network_members)
-  [[ -z $members ]] || die "network $NETWORK has subnet $subnet, not $SUBNET, and hosts (${members% }): remove them with 'docker rm -f ${members% }' or set KVCACHE_TESTBED_PREFIX=${subnet%.*}"
+  [[ -z $members ]] || die "network $NETWORK has subnet $subnet, not $SUBNET, and hosts (${members% }): set KVCACHE_TESTBED_PREFIX=${subnet%.*}, or remove them with 'docker rm -f ${members% }'"
   docker network rm "$NETWORK" >/dev/null
   network_create
 }
