@@ -13,13 +13,25 @@ from typing import Any, Callable
 
 from ansible_collections.kvcache.ascend.plugins.module_utils import finding
 
-Runner = Callable[[list[str], dict[str, str]], "tuple[int, str, str]"]
+Runner = Callable[["list[str]", "dict[str, str]"], "tuple[int, str, str]"]
 """Runs a command with additional environment variables; returns exit status, standard output, standard error."""
 
 CANN_LIBRARIES = ("libascendcl", "libllm_datadist", "libmetadef", "libgraph", "libascend_hal")
 """Libraries that come with CANN or the NPU driver, not with an OS package."""
 
 IMPORT_SCRIPT = "import mooncake, mooncake.engine, mooncake.store"
+
+
+def tolerant(run_command: Callable[..., tuple[int, str, str]]) -> Runner:
+    """Return a Runner over AnsibleModule's run_command for which a program that can't be run is an answer, not an error."""
+
+    def run(command: list[str], environment: dict[str, str]) -> tuple[int, str, str]:
+        try:
+            return run_command(command, environ_update=environment, handle_exceptions=False)
+        except OSError as error:
+            return 127, "", f"it can't be run: {error.strerror}"
+
+    return run
 
 
 def elf_files(tree: str) -> list[str]:
@@ -73,6 +85,25 @@ def check_libraries(tree: str, host: str, run: Runner, environment: dict[str, st
     ]
 
 
+def check_command(
+    check: str, host: str, result: tuple[int, str, str], what: str, fix: str
+) -> list[Any]:
+    """Return a finding for a command that did not end with status 0; `result` is what a Runner returned."""
+    status, output, error = result
+    if status == 0:
+        return []
+    return [
+        finding.make(
+            check=check,
+            severity="error",
+            host=host,
+            observed=f"{what} ended with status {status}: {last_line(error or output)}",
+            expected="it ends with status 0",
+            fix=fix,
+        )
+    ]
+
+
 def prove(
     tree: str, python: str, host: str, run: Runner, environment: dict[str, str]
 ) -> dict[str, Any]:
@@ -85,30 +116,25 @@ def prove(
     if findings:
         return {"version_line": None, "findings": findings}
     master = os.path.join(tree, "bin", "mooncake_master")
-    status, output, error = run([master, "--version"], environment)
-    version_line = output.strip().splitlines()[0] if status == 0 and output.strip() else None
-    if status != 0:
-        findings.append(
-            finding.make(
-                check="mooncake_master_starts",
-                severity="error",
-                host=host,
-                observed=f"{master} --version ended with status {status}: {last_line(error or output)}",
-                expected="it prints its name and ends with status 0",
-                fix=f"run it by hand on {host}; if the file is damaged, remove {tree} and run again",
-            )
+    started = run([master, "--version"], environment)
+    imported = run(
+        [python, "-c", IMPORT_SCRIPT], dict(environment, PYTHONPATH=os.path.join(tree, "python"))
+    )
+    printed = started[1].strip().splitlines() if started[0] == 0 else []
+    return {
+        "version_line": printed[0] if printed else None,
+        "findings": check_command(
+            "mooncake_master_starts",
+            host,
+            started,
+            f"{master} --version",
+            f"run it by hand on {host}; if the file is damaged, remove {tree} and run again",
         )
-    with_path = dict(environment, PYTHONPATH=os.path.join(tree, "python"))
-    status, output, error = run([python, "-c", IMPORT_SCRIPT], with_path)
-    if status != 0:
-        findings.append(
-            finding.make(
-                check="mooncake_imports",
-                severity="error",
-                host=host,
-                observed=f"{python} can't import Mooncake from {tree}/python: {last_line(error or output)}",
-                expected="import mooncake, mooncake.engine and mooncake.store succeed",
-                fix="check that mooncake_python is the Python for which this build was made, then run again",
-            )
-        )
-    return {"version_line": version_line, "findings": findings}
+        + check_command(
+            "mooncake_imports",
+            host,
+            imported,
+            f"{python} importing Mooncake from {tree}/python",
+            "check that mooncake_python is the Python for which this build was made, then run again",
+        ),
+    }

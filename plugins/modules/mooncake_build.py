@@ -122,7 +122,7 @@ def seal(module: AnsibleModule, path: str) -> dict:
         staging,
         module.params["python"],
         platform.node(),
-        lambda command, environment: module.run_command(command, environ_update=environment),
+        mooncake_proof.tolerant(module.run_command),
         {key: str(value) for key, value in module.params["environment"].items()},
     )
     if proof["findings"]:

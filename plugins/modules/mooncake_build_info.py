@@ -98,33 +98,22 @@ import platform
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.kvcache.ascend.plugins.module_utils import (
-    finding,
     mooncake_build,
     mooncake_proof,
 )
 
 
-def look_at_platform(module: AnsibleModule, findings: list) -> dict | None:
-    """Ask the configured Python for the platform; on failure add a finding and return None."""
-    python = module.params["python"]
-    try:
-        status, output, error = module.run_command(
-            [python, "-c", mooncake_build.PLATFORM_SCRIPT], handle_exceptions=False
-        )
-        reason = f"ended with status {status}: {mooncake_proof.last_line(error)}"
-    except OSError as exception:
-        status, output, reason = 127, "", f"can't be run: {exception.strerror}"
-    if status == 0:
-        return json.loads(output)
-    findings.append(
-        finding.make(
-            check="mooncake_python",
-            severity="error",
-            host=platform.node(),
-            observed=f"{python} {reason}",
-            expected="a Python 3 that runs",
-            fix="install it, or set mooncake_python to one that is there",
-        )
+def look_at_platform(python: str, run: mooncake_proof.Runner, findings: list) -> dict | None:
+    """Ask the configured Python for the platform; on failure add findings and return None."""
+    result = run([python, "-c", mooncake_build.PLATFORM_SCRIPT], {})
+    if result[0] == 0:
+        return json.loads(result[1])
+    findings += mooncake_proof.check_command(
+        "mooncake_python",
+        platform.node(),
+        result,
+        python,
+        "install it, or set mooncake_python to one that is there",
     )
     return None
 
@@ -141,7 +130,8 @@ def main() -> None:
     )
     root = module.params["root"]
     findings: list = []
-    seen_platform = look_at_platform(module, findings)
+    run = mooncake_proof.tolerant(module.run_command)
+    seen_platform = look_at_platform(module.params["python"], run, findings)
     current = mooncake_build.current_build(root)
     proof: dict = {"version_line": None, "findings": []}
     if module.params["prove"] and current and seen_platform:
@@ -149,7 +139,7 @@ def main() -> None:
             f"{root}/{current}",
             module.params["python"],
             platform.node(),
-            lambda command, environment: module.run_command(command, environ_update=environment),
+            run,
             {key: str(value) for key, value in module.params["environment"].items()},
         )
     module.exit_json(

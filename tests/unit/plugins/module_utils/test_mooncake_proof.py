@@ -6,6 +6,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ansible_collections.kvcache.ascend.plugins.module_utils import mooncake_proof
@@ -50,6 +51,17 @@ def test_modules_that_can_not_be_imported(tree: Path) -> None:
     (finding,) = prove(tree)["findings"]
     assert finding["check"] == "mooncake_imports"
     assert "no store" in finding["observed"]
+
+
+def test_a_program_that_is_not_there_is_an_answer(tree: Path) -> None:
+    def run_command(command: list[str], environ_update: dict, handle_exceptions: bool) -> Any:
+        assert handle_exceptions is False
+        return run(command, environ_update)
+
+    (tree / "bin" / "mooncake_master").unlink()
+    runner = mooncake_proof.tolerant(run_command)
+    (finding,) = mooncake_proof.prove(str(tree), sys.executable, "host-1", runner, {})["findings"]
+    assert "ended with status 127: it can't be run: No such file" in finding["observed"]
 
 
 LDD = """\
