@@ -209,7 +209,8 @@ def test_defaults_changed_with_the_version(version: str, flag: str, default: Any
 def test_a_flag_is_described_and_its_default_is_of_its_type(flag: dict[str, Any]) -> None:
     assert set(flag) - {"until", "replaced_by"} == {"name", "type", "since", "default", "summary"}
     kinds = {"bool": bool, "int": int, "uint": int, "duration": int, "double": float, "string": str}
-    assert type(flag["default"]) is kinds[flag["type"]]
+    assert isinstance(flag["default"], kinds[flag["type"]])
+    assert isinstance(flag["default"], bool) == (flag["type"] == "bool")
     assert flag["summary"]
     assert flag.get("replaced_by", "port") in names(FLAGS)
     if "until" in flag:
