@@ -103,7 +103,7 @@ def _first_name(rest: str, known: Sequence[Known]) -> tuple[Column, str]:
         if match:
             column = Column(each.field, text.collapsed(match.group()), each.kind)
             return column, rest[match.end() :].strip()
-    word, _, rest = text.collapsed(rest).partition(" ")
+    word, _blank, rest = text.collapsed(rest).partition(" ")
     clipped = [each for each in known if _is_clipped(word, each.name)]
     if len(clipped) == 1:
         return Column(clipped[0].field, word, clipped[0].kind), rest

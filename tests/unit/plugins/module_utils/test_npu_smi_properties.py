@@ -62,7 +62,7 @@ def _shuffle(text: str, dice: random.Random) -> str:
 
 def _repeat_and_drop_lines(text: str, dice: random.Random) -> str:
     return "\n".join(
-        line for line in text.split("\n") for _ in range(dice.choice([0, 1, 1, 1, 1, 2]))
+        line for line in text.split("\n") for _copy in range(dice.choice([0, 1, 1, 1, 1, 2]))
     )
 
 
