@@ -180,7 +180,9 @@ def test_half_a_chip_is_dropped_and_told() -> None:
 
 
 def test_a_row_cut_inside_is_dropped_with_its_chip() -> None:
-    result = info(B1, CHIP_3, CHIP_3.replace("| 3", "| 4").split("/ 0          30123", maxsplit=1)[0])
+    result = info(
+        B1, CHIP_3, CHIP_3.replace("| 3", "| 4").split("/ 0          30123", maxsplit=1)[0]
+    )
     assert [chip["npu_id"] for chip in result["chips"]] == [3]
     assert result["truncated_row"].startswith("| 0  ")
     assert result["complete"] is False
