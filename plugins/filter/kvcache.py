@@ -10,6 +10,7 @@ from ansible_collections.kvcache.ascend.plugins.module_utils import (
     mooncake_master_journal,
     pip_errors,
     proc_services,
+    systemd_environment,
 )
 
 
@@ -25,5 +26,7 @@ class FilterModule:
             "mooncake_master_arguments": mooncake_master_flags.arguments,
             "mooncake_master_explain": mooncake_master_journal.explain,
             "port_problems": proc_services.port_problems,
+            "systemd_environment_lines": systemd_environment.lines,
+            "systemd_environment_problems": systemd_environment.problems,
             "pip_explain": pip_errors.explain,
         }

@@ -50,7 +50,9 @@ def wheel_problems(wheel: dict[str, Any] | None, platform: dict[str, Any]) -> li
     `platform` is what PLATFORM_SCRIPT prints.
     """
     if not wheel:
-        return ["this release's Mooncake is not published as a wheel for its platform"]
+        return [
+            "it is not published as a wheel for this platform, and compiling it is not supported yet"
+        ]
     problems = []
     architectures, pythons = wheel["architectures"], wheel["pythons"]
     if platform["architecture"] not in architectures:
@@ -128,6 +130,8 @@ def read_builds(root: str) -> list[dict[str, Any]]:
                 manifest = json.load(handle)
         except (OSError, ValueError):
             continue
+        if not isinstance(manifest, dict) or manifest.get("build_id") != name:
+            continue
         builds.append({key: value for key, value in manifest.items() if key != "files"})
     return builds
 
@@ -137,4 +141,5 @@ def current_build(root: str) -> str | None:
     link = os.path.join(root, "current")
     if not os.path.islink(link) or not os.path.exists(link):
         return None
-    return os.path.basename(os.readlink(link).rstrip("/"))
+    build = os.path.realpath(link)
+    return os.path.basename(build) if os.path.dirname(build) == os.path.realpath(root) else None

@@ -4,10 +4,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from ansible_collections.kvcache.ascend.plugins.module_utils import master_address
+
+DAY_SECONDS = 86400.0
 
 
 def mistakes(parameters: dict[str, Any]) -> list[str]:
@@ -17,17 +18,22 @@ def mistakes(parameters: dict[str, Any]) -> list[str]:
         found.append("address is empty: give host:port of a Mooncake master")
     for text in parameters["address"]:
         try:
-            master_address.parse(text)
+            port = master_address.parse(text).port
         except master_address.AddressError as error:
             found.append(f"address {error}")
+            continue
+        if port == parameters["metrics_port"]:
+            found.append(
+                f"metrics_port {port} is the RPC port of {text}: give the master's other port"
+            )
     if not 0 <= parameters["metrics_port"] <= 65535:
         found.append(f"metrics_port {parameters['metrics_port']} is no number from 0 to 65535")
     for name in ("step_timeout", "interval"):
         seconds = parameters.get(name, 1.0)
-        if not (math.isfinite(seconds) and seconds > 0):
-            found.append(f"{name} {seconds:g} is no number of seconds above 0")
-    if not (math.isfinite(parameters["timeout"]) and parameters["timeout"] >= 0):
-        found.append(f"timeout {parameters['timeout']:g} is no number of seconds from 0 on")
+        if not 0 < seconds <= DAY_SECONDS:
+            found.append(f"{name} {seconds:g} is no number of seconds above 0, up to a day")
+    if not 0 <= parameters["timeout"] <= DAY_SECONDS:
+        found.append(f"timeout {parameters['timeout']:g} is no number of seconds from 0 to a day")
     return found + _client_mistakes(parameters)
 
 

@@ -139,7 +139,7 @@ def _refused_words(seen: Observation) -> Words:
     return (
         observed,
         A_MASTER,
-        "start it there (systemctl status mooncake-master) or correct mooncake_master_address",
+        "start it there (sudo systemctl start mooncake-master) or correct mooncake_master_address",
     )
 
 

@@ -12,20 +12,20 @@ import re
 from typing import Any
 
 INTEGER_TYPES = ("int", "uint")
-DURATION = re.compile(r"^(\d+)(ms|s|m|h)?$")
+DURATION = re.compile(r"([0-9]+)(ms|s|m|h)?")
 DURATION_MS = {None: 1, "ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
 """Milliseconds of the suffixes that the master takes from 0.3.10.post1 on; a bare number is milliseconds."""
 
 PORT_FLAGS = ("rpc_port", "metrics_port", "http_metadata_server_port")
 RATIO_FLAGS = ("eviction_ratio", "eviction_high_watermark_ratio")
 HA_FLAGS = ("enable_ha", "etcd_endpoints", "ha_backend_type", "ha_backend_connstring")
-WRITABLE = re.compile(r"^[^\s'\"\\$%#]*$")
+WRITABLE = re.compile(r"[^\s'\"\\$%#]*")
 """What a value may hold: systemd splits the arguments at blanks and expands ``$`` and ``%``."""
 
 
 def duration_ms(value: Any) -> int | None:
     """Return a duration flag's value in milliseconds; None when it is none (``11000``, ``11s`` and ``2m`` are)."""
-    match = DURATION.match(str(value))
+    match = DURATION.fullmatch(str(value))
     return int(match.group(1)) * DURATION_MS[match.group(2)] if match else None
 
 
@@ -36,9 +36,9 @@ def is_of_type(value: Any, kind: str) -> bool:
     if isinstance(value, bool):
         return False
     if kind in INTEGER_TYPES:
-        return re.match(r"^\d+$" if kind == "uint" else r"^-?\d+$", str(value)) is not None
+        return re.fullmatch(r"[0-9]+" if kind == "uint" else r"-?[0-9]+", str(value)) is not None
     if kind == "double":
-        return re.match(r"^-?\d+(\.\d+)?(e-?\d+)?$", str(value), re.IGNORECASE) is not None
+        return re.fullmatch(r"-?[0-9]+(\.[0-9]+)?(e-?[0-9]+)?", str(value), re.I) is not None
     if kind == "duration":
         return duration_ms(value) is not None
     return isinstance(value, (str, int, float))
@@ -59,7 +59,7 @@ def name_and_type_problems(flags: dict[str, Any], mooncake: dict[str, Any]) -> l
     """Return what is wrong with single flags: unknown, deprecated, of the wrong type, not writable, or HA."""
     known = {flag["name"]: flag for flag in mooncake["master_flags"]}
     found = []
-    for name, value in flags.items():
+    for name, value in ((str(key), value) for key, value in flags.items()):
         flag = known.get(name)
         if name in HA_FLAGS:
             found.append(
@@ -75,7 +75,7 @@ def name_and_type_problems(flags: dict[str, Any], mooncake: dict[str, Any]) -> l
             found.append(
                 f"{name}: {value!r} is not of type {flag['type']}. Fix: correct the value."
             )
-        elif not WRITABLE.match(str(value)):
+        elif not WRITABLE.fullmatch(str(value)):
             found.append(
                 f"{name}: {value!r} has a blank, a quote, $, % or # in it, which systemd would change. "
                 "Fix: choose a value without."
@@ -86,7 +86,7 @@ def name_and_type_problems(flags: dict[str, Any], mooncake: dict[str, Any]) -> l
 def port_problems(flags: dict[str, Any]) -> list[str]:
     """Return which ports can't exist or are used twice."""
     ports = {name: int(flags[name]) for name in PORT_FLAGS if name in flags}
-    if not flags.get("enable_http_metadata_server"):
+    if str(flags.get("enable_http_metadata_server")).lower() != "true":
         ports.pop("http_metadata_server_port", None)
     found = [
         f"{name}: {port} is not a port. Fix: choose one from 1 to 65535."

@@ -32,6 +32,11 @@ CAUSES = (
         "look at /opt/kvcache/mooncake/current and run the role mooncake again",
     ),
     (
+        r"status=(?P<what>216/GROUP|217/USER|226/NAMESPACE|200/CHDIR)",
+        "systemd can't set it up ({what})",
+        "look at the unit with its drop-ins ('systemctl cat mooncake-master') and at mooncake_master_user",
+    ),
+    (
         r"status=31/SYS",
         "it was killed for a system call that its unit does not allow",
         "add a drop-in with a wider SystemCallFilter= and report it",

@@ -162,8 +162,8 @@ def main() -> None:
         module.exit_json(changed=False, path=path)
     if os.path.lexists(path):
         module.fail_json(
-            msg=f"{path} exists and has no {mooncake_build.MANIFEST}, so it is not a build of this role. "
-            "Fix: move it away, then run again."
+            msg=f"{path} exists and has no {mooncake_build.MANIFEST} that names it, "
+            "so it is not a whole build of this role. Fix: move it away, then run again."
         )
     if module.check_mode:
         module.exit_json(changed=True, path=path)

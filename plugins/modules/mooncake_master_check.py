@@ -89,7 +89,7 @@ msg:
   type: str
   sample: |-
     master-1:50088 refused the connection (from host demo-2). Expected: a Mooncake master.
-      Fix: start it there (systemctl status mooncake-master) or correct mooncake_master_address
+      Fix: start it there (sudo systemctl start mooncake-master) or correct mooncake_master_address
 attempts:
   description: Number of tries.
   returned: when the arguments could be read
@@ -294,7 +294,7 @@ findings:
     fix:
       description: What to do next.
       type: str
-      sample: start it there (systemctl status mooncake-master) or correct mooncake_master_address
+      sample: start it there (sudo systemctl start mooncake-master) or correct mooncake_master_address
 """
 
 import platform

@@ -263,7 +263,7 @@ findings:
     fix:
       description: What to do next.
       type: str
-      sample: start it there (systemctl status mooncake-master) or correct mooncake_master_address
+      sample: start it there (sudo systemctl start mooncake-master) or correct mooncake_master_address
 """
 
 import platform

@@ -400,7 +400,7 @@ def test_the_modules_through_ansible(processes):
     for words in (
         f"127.0.0.1:{master.rpc_port} refused the connection (from host ",
         "Expected: a Mooncake master.",
-        "Fix: start it there (systemctl status mooncake-master)",
+        "Fix: start it there (sudo systemctl start mooncake-master)",
     ):
         assert words in run.stdout + run.stderr
 

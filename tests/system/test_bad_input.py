@@ -235,7 +235,7 @@ def test_a_stopped_master_is_reported_with_host_port_finding_and_fix(fleet: Flee
     assert run.status != 0
     assert run.counts("sys-2")["failed"] == 1
     assert "sys-1:50088 refused the connection" in run.flat
-    assert "Fix: start it there (systemctl status mooncake-master)" in run.flat
+    assert "Fix: start it there (sudo systemctl start mooncake-master)" in run.flat
 
 
 def test_a_filtered_port_is_told_from_a_refused_one(fleet: Fleet) -> None:

@@ -142,7 +142,7 @@ def test_a_client_without_memory_does_not_make_a_pool(start):
             REFUSED,
             REFUSED,
             "127.0.0.1:{port} refused the connection",
-            "start it there (systemctl status mooncake-master) or correct mooncake_master_address",
+            "start it there (sudo systemctl start mooncake-master) or correct mooncake_master_address",
         ),
         (
             REFUSED,

@@ -63,6 +63,8 @@ def test_good_flags_have_no_problem() -> None:
         ({"default_kv_lease_ttl": "soon"}, "is not of type duration"),
         ({"root_fs_dir": "/mnt/my pool"}, "has a blank"),
         ({"root_fs_dir": "/mnt/$HOME"}, "which systemd would change"),
+        ({"root_fs_dir": "/x\n"}, "has a blank"),
+        ({"rpc_port": "٥٠٠٨٨"}, "is not of type int"),
         ({"rpc_port": 70000}, "rpc_port: 70000 is not a port"),
         ({"metrics_port": 50088}, "rpc_port and metrics_port are both 50088"),
         ({"eviction_ratio": 2.5}, "2.5 is not a share"),

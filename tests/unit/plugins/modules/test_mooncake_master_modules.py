@@ -83,7 +83,7 @@ def test_info_does_not_fail_on_what_it_saw(run):
         ({"metrics_port": 65536}, "metrics_port 65536 is no number from 0 to 65535"),
         ({"step_timeout": 0}, "step_timeout 0 is no number of seconds above 0"),
         ({"interval": float("nan")}, "interval nan is no number of seconds above 0"),
-        ({"timeout": -1}, "timeout -1 is no number of seconds from 0 on"),
+        ({"timeout": -1}, "timeout -1 is no number of seconds from 0 to a day"),
         ({"min_clients": -1}, "min_clients -1 is below 0"),
         ({"min_clients": 1, "metrics_port": 0}, "min_clients needs the metrics port"),
     ],

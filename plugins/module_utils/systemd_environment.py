@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lines of a systemd EnvironmentFile, quoted so that the service gets each value as it was given (systemd.exec(5))."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def problems(environment: dict[str, Any], reserved: list[str]) -> list[str]:
+    """Return which variables can't be written, or belong to the role (`reserved`); each with a fix."""
+    found = []
+    for name, value in environment.items():
+        if not NAME.fullmatch(str(name)):
+            found.append(f"{name!r} is not the name of an environment variable. Fix: correct it.")
+        elif name in reserved:
+            found.append(f"{name} is set by the role itself. Fix: remove it.")
+        elif "\n" in str(value) or "\r" in str(value):
+            found.append(f"{name}: its value has a line break. Fix: remove it.")
+    return found
+
+
+def lines(environment: dict[str, Any]) -> list[str]:
+    """Return ``NAME="value"`` for each variable, sorted by name, with quotes and backslashes escaped."""
+    escaped = {
+        name: re.sub(r'(["\\\\])', r"\\\1", str(value)) for name, value in environment.items()
+    }
+    return [f'{name}="{escaped[name]}"' for name in sorted(escaped)]
