@@ -19,6 +19,9 @@ Runner = Callable[["list[str]", "dict[str, str]"], "tuple[int, str, str]"]
 CANN_LIBRARIES = ("libascendcl", "libllm_datadist", "libmetadef", "libgraph", "libascend_hal")
 """Libraries that come with CANN or the NPU driver, not with an OS package."""
 
+KILLED = (137, -9)
+"""Exit statuses of coreutils' timeout when it had to kill: as a shell and as subprocess tell them."""
+
 IMPORT_SCRIPT = "import mooncake, mooncake.engine, mooncake.store"
 
 
@@ -85,6 +88,18 @@ def check_libraries(tree: str, host: str, run: Runner, environment: dict[str, st
     ]
 
 
+def run_in_time(
+    command: list[str], environment: dict[str, str], run: Runner
+) -> tuple[int, str, str]:
+    """Run a command that should end at once, up to three times: mooncake_master 0.3.8 was seen to hang while it ends."""
+    result = (0, "", "")
+    for _attempt in range(3):
+        result = run(["timeout", "--signal=KILL", "20", *command], environment)
+        if result[0] not in KILLED:
+            break
+    return result
+
+
 def check_command(
     check: str, host: str, result: tuple[int, str, str], what: str, fix: str
 ) -> list[Any]:
@@ -116,7 +131,7 @@ def prove(
     if findings:
         return {"version_line": None, "findings": findings}
     master = os.path.join(tree, "bin", "mooncake_master")
-    started = run([master, "--version"], environment)
+    started = run_in_time([master, "--version"], environment, run)
     imported = run(
         [python, "-c", IMPORT_SCRIPT], dict(environment, PYTHONPATH=os.path.join(tree, "python"))
     )

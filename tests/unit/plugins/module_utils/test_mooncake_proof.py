@@ -61,7 +61,19 @@ def test_a_program_that_is_not_there_is_an_answer(tree: Path) -> None:
     (tree / "bin" / "mooncake_master").unlink()
     runner = mooncake_proof.tolerant(run_command)
     (finding,) = mooncake_proof.prove(str(tree), sys.executable, "host-1", runner, {})["findings"]
-    assert "ended with status 127: it can't be run: No such file" in finding["observed"]
+    assert "ended with status 127" in finding["observed"]
+    assert "No such file" in finding["observed"]
+
+
+def test_a_master_that_hangs_now_and_then_is_asked_again(tree: Path) -> None:
+    asked = []
+
+    def answer(command: list[str], environment: dict[str, str]) -> tuple[int, str, str]:
+        asked.append(command)
+        return (137, "", "") if len(asked) < 3 else (0, "version 9.9", "")
+
+    assert mooncake_proof.run_in_time(["master"], {}, answer) == (0, "version 9.9", "")
+    assert asked == [["timeout", "--signal=KILL", "20", "master"]] * 3
 
 
 LDD = """\
