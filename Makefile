@@ -66,6 +66,7 @@ bench: tools ## what a run without changes costs, beside a ping (needs the hosts
 
 docs: tools ## generate the reference pages
 	python tests/tools/release_docs.py > docs/releases.md
+	python tests/tools/pool_docs.py
 
 clean: ## remove the tools and caches (not the test hosts: "make demo-down", "testbed purge --yes")
 	rm -rf .venv .cache dist .mypy_cache .ruff_cache
