@@ -9,7 +9,7 @@ TESTBED := tests/testbed/testbed
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 SCENARIOS ?= $(filter-out shared,$(notdir $(patsubst %/,%,$(wildcard molecule/*/))))
 
-.PHONY: help demo demo-down test plan-test tools lint units masters package sanity system molecule bench docs clean
+.PHONY: help demo demo-down test plan-test tools lint units masters package sanity system molecule bench docs lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
@@ -67,6 +67,11 @@ bench: tools ## what a run without changes costs, beside a ping (needs the hosts
 docs: tools ## generate the reference pages
 	python tests/tools/release_docs.py > docs/releases.md
 	python tests/tools/pool_docs.py
+	python tests/tools/lock_docs.py > docs/locks.md
+
+lock: tools ## resolve the locks of Python packages that no longer fit their release; LOCKS="--all" for all
+	python tests/tools/locks.py $(LOCKS)
+	python tests/tools/lock_docs.py > docs/locks.md
 
 clean: ## remove the tools and caches (not the test hosts: "make demo-down", "testbed purge --yes")
 	rm -rf .venv .cache dist .mypy_cache .ruff_cache
