@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible_collections.kvcache.ascend.plugins.module_utils.vllm_instance import (
+    InstanceError,
+    read_all,
+)
+
+LEAST = {"name": "a", "model": "/models/m"}
+
+
+def test_name_and_model_are_enough() -> None:
+    (made,) = read_all([LEAST])
+    assert (made.port, made.host, made.tensor_parallel_size, made.pool) == (
+        8000,
+        "0.0.0.0",
+        1,
+        True,
+    )
+    assert made.pool_bytes == 5 * 1024**3
+
+
+def test_texts_from_the_command_line_are_numbers_too() -> None:
+    (made,) = read_all([{**LEAST, "port": "8100", "devices": ["0", "1"], "env": {"A": 1}}])
+    assert (made.port, made.devices, made.env) == (8100, [0, 1], {"A": "1"})
+
+
+def test_common_options_are_those_of_every_instance_and_its_own_win() -> None:
+    first, second = read_all(
+        [{**LEAST, "options": {"max_model_len": 1}}, {**LEAST, "name": "b", "port": 8001}],
+        {"max-model-len": 9, "--dtype": "bfloat16"},
+    )
+    assert first.options == {"max-model-len": 1, "dtype": "bfloat16"}
+    assert second.options == {"max-model-len": 9, "dtype": "bfloat16"}
+
+
+def test_each_instance_has_a_lookup_socket_of_its_own() -> None:
+    assert [made.rpc_port for made in read_all([LEAST, {**LEAST, "name": "b", "port": 8001}])] == [
+        0,
+        1,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "ranks"),
+    [
+        ({}, 1),
+        ({"devices": [0, 1, 2, 3]}, 4),
+        (
+            {
+                "devices": [0, 1, 2, 3],
+                "options": {"tensor_parallel_size": 2, "data-parallel-size": 2},
+            },
+            4,
+        ),
+    ],
+)
+def test_every_rank_takes_a_segment_and_a_buffer(given: dict[str, Any], ranks: int) -> None:
+    (made,) = read_all([{**LEAST, "segment_size": "40GiB", "buffer_size": "2GiB", **given}])
+    assert made.ranks == ranks
+    assert made.pool_bytes == ranks * 42 * 1024**3
+
+
+def test_outside_of_the_pool_it_takes_no_memory_of_it() -> None:
+    (made,) = read_all([{**LEAST, "pool": False, "segment_size": "40GiB"}])
+    assert made.pool_bytes == 0
+
+
+@pytest.mark.parametrize(
+    ("item", "message"),
+    [
+        (None, "vllm_instances[0]: empty: write a dict with name and model"),
+        ("a", "vllm_instances[0]: a text: write a dict"),
+        ({"name": "a"}, "vllm_instances[0] (a): model is missing"),
+        ({**LEAST, "name": "A b"}, "name: write up to 32 small letters"),
+        ({**LEAST, "ports": 1}, "unknown key ports: known are buffer_size, devices"),
+        ({**LEAST, "port": 80}, "port 80 is no number from 1024 to 65535"),
+        ({**LEAST, "port": "8000x"}, "port '8000x' is no number"),
+        ({**LEAST, "port": True}, "port True is no number"),
+        ({**LEAST, "rpc_port": -1}, "rpc_port -1 is no number from 0"),
+        ({**LEAST, "devices": "0,1"}, "devices '0,1' is no list of NPU numbers, such as [0, 1]"),
+        ({**LEAST, "devices": [0, "0"]}, "names one NPU twice"),
+        ({**LEAST, "segment_size": "40G"}, "segment_size: '40G' is no size"),
+        (
+            {**LEAST, "kv_role": "both"},
+            "kv_role 'both' is none of kv_both, kv_producer, kv_consumer",
+        ),
+        ({**LEAST, "on_lost_block": "x"}, "on_lost_block 'x' is none of recompute, fail"),
+        ({**LEAST, "pool": "yes"}, "pool 'yes' is neither true nor false"),
+        ({**LEAST, "options": ["x"]}, "options is a list: write a dict"),
+        ({**LEAST, "options": {"--port": 1}}, "options: --port is set by port: write it there"),
+        ({**LEAST, "options": {"api_key": "s"}}, "options: api_key is set by vllm_secrets"),
+        ({**LEAST, "extra_config": {"lookup_rpc_port": 1}}, "lookup_rpc_port is set by rpc_port"),
+        ({**LEAST, "env": {"A-B": 1}}, "env: 'A-B' is no name of a variable"),
+    ],
+)
+def test_a_wrong_description_is_named_with_its_place(item: Any, message: str) -> None:
+    with pytest.raises(InstanceError) as raised:
+        read_all([item])
+    assert message in str(raised.value)
+
+
+def test_all_that_is_wrong_is_told_at_once() -> None:
+    with pytest.raises(InstanceError) as raised:
+        read_all([{"name": "a", "port": 1}, {**LEAST, "segment_size": "x"}])
+    assert str(raised.value).count("; ") == 2
+
+
+@pytest.mark.parametrize("described", [{}, "x", None])
+def test_instances_are_a_list(described: Any) -> None:
+    with pytest.raises(InstanceError, match=r"vllm_instances is .*: write a list of instances"):
+        read_all(described)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        ({}, {"port": 8001}, "two instances are named a"),
+        ({}, {"name": "b"}, "a and b both have port 8000"),
+        ({"rpc_port": 5}, {"name": "b", "port": 1025, "rpc_port": 5}, "both have rpc_port 5"),
+        ({"devices": [0, 1]}, {"name": "b", "port": 1025, "devices": [1, 2]}, "both claim NPU 1"),
+    ],
+)
+def test_what_two_instances_of_a_host_cannot_share(
+    first: dict[str, Any], second: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InstanceError) as raised:
+        read_all([{**LEAST, **first}, {**LEAST, **second}])
+    assert message in str(raised.value)
