@@ -10,7 +10,7 @@ Versions are opaque texts ("24.1.RC2", "8.0.RC3"); compare them without regard t
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, Tuple
 
 from ansible_collections.kvcache.ascend.plugins.module_utils import npu_smi_text as text
 
@@ -127,3 +127,43 @@ def parse_version_cfg(content: str) -> dict[str, Any]:
             components[match.group("name")] = [text.text_or_none(own), text.text_or_none(cann)]
     named = {versions[1] for versions in components.values()}
     return {"cann": named.pop() if len(named) == 1 else None, "components": components}
+
+
+_PART = re.compile(r"(?P<phase>rc|beta|alpha|b)?(?P<number>[0-9]{1,9})\Z")
+VersionKey = Tuple[Tuple[int, ...], Tuple[Tuple[int, int], ...]]
+
+
+def version_key(raw: str | None) -> VersionKey | None:
+    """A key that orders versions of driver, firmware and CANN (24.1.rc3.3, 25.0.rc1.b033, 8.3.RC2); None for other texts.
+
+    A release candidate is older than its release: 24.1.rc3 < 24.1.0 and 8.3.RC2 < 8.3.0. A build (b033) counts last.
+    """
+    plain = re.sub(r"(rc|beta|alpha|b)[.\-_](?=[0-9])", r"\1", (raw or "").strip().lower())
+    release: list[int] = []
+    rest: list[tuple[int, int]] = []
+    for part in re.split(r"[.\-_]", plain):
+        match = _PART.match(part)
+        if match is None:
+            return None
+        number = int(match.group("number"))
+        if match.group("phase") or rest:
+            is_candidate = match.group("phase") in ("rc", "beta", "alpha")
+            rest.append((0 if is_candidate else 1, number))
+        else:
+            release.append(number)
+    while release and release[-1] == 0:
+        release.pop()
+    return tuple(release), (*rest, (1, -1))
+
+
+def is_older(version: str | None, than: str) -> bool | None:
+    """Whether a version is older than another; None when one of them can't be read."""
+    first, second = version_key(version), version_key(than)
+    return None if first is None or second is None else first < second
+
+
+def belongs_to(version: str | None, family: str) -> bool:
+    """Whether a version is of a family: 25.5.2 and 25.5.rc1 are of 25.5 and of 25.5.X, 8.3.RC2 is of 8.3."""
+    have = re.split(r"[.\-_]", (version or "").strip().lower())
+    want = [part for part in re.split(r"[.\-_]", family.strip().lower()) if part != "x"]
+    return have[: len(want)] == want

@@ -38,6 +38,11 @@ def unit_of(cgroup: str) -> str | None:
     return units[-1] if units else None
 
 
+def unit_of_process(pid: int, proc: str = "/proc") -> str | None:
+    """Return the systemd service of a process; None when it belongs to none, or has ended."""
+    return unit_of(read(os.path.join(proc, str(pid), "cgroup")))
+
+
 def parse_environment(block: str, names: Iterable[str]) -> dict[str, str | None] | None:
     """Return the wanted variables of /proc/PID/environ, None for each that is not set; None for all when it is empty."""
     if not block:
