@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Filters of the roles mooncake and mooncake_master: thin names for pure functions in module_utils."""
+"""Filters of the roles: thin names for pure functions in module_utils."""
 
 from __future__ import annotations
 
 from ansible_collections.kvcache.ascend.plugins.module_utils import (
+    control_files,
+    failure,
     finding,
     mooncake_build,
+    mooncake_cann,
     mooncake_master_flags,
     mooncake_master_journal,
+    mooncake_tree,
+    mooncake_wheel,
     pip_errors,
     proc_services,
     systemd_environment,
@@ -15,18 +20,28 @@ from ansible_collections.kvcache.ascend.plugins.module_utils import (
 
 
 class FilterModule:
-    """Filters for builds of Mooncake and for its master."""
+    """Filters for builds of Mooncake, for its master, and for files and failures."""
 
     def filters(self) -> dict:
         return {
             "finding_text": finding.render,
             "mooncake_build_id": mooncake_build.build_id,
             "mooncake_wheel_problems": mooncake_build.wheel_problems,
+            "mooncake_wheel_file_problem": mooncake_wheel.problem,
+            "mooncake_wheel_files": mooncake_wheel.usable,
+            "mooncake_tree_findings": mooncake_tree.findings,
+            "mooncake_cann_findings": mooncake_cann.findings,
+            "hidden_from_services": mooncake_tree.hidden_from_services,
+            "ca_file_problem": control_files.ca_problem,
+            "public_key_problem": control_files.public_key_problem,
+            "known_hosts_problem": control_files.known_hosts_problem,
+            "failure_text": failure.text,
+            "failure_output": failure.output,
             "mooncake_master_flag_problems": mooncake_master_flags.problems,
             "mooncake_master_arguments": mooncake_master_flags.arguments,
             "mooncake_master_explain": mooncake_master_journal.explain,
             "port_problems": proc_services.port_problems,
             "systemd_environment_lines": systemd_environment.lines,
             "systemd_environment_problems": systemd_environment.problems,
-            "pip_explain": pip_errors.explain,
+            "install_explain": pip_errors.explain_failure,
         }

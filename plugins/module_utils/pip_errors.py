@@ -8,6 +8,9 @@ pip 23 to 26 and of the C library; what matches none of them is passed on as pip
 from __future__ import annotations
 
 import re
+from typing import Any
+
+from ansible_collections.kvcache.ascend.plugins.module_utils import failure
 
 CAUSES = (
     (
@@ -66,3 +69,12 @@ def explain(output: str, root: str) -> str:
     lines = errors or [line.strip() for line in output.splitlines() if line.strip()]
     reason = lines[-1] if lines else "it said nothing"
     return f"{reason} Fix: run the command by hand on the host, with -v, for the whole story."
+
+
+def explain_failure(result: dict[str, Any], root: str) -> str:
+    """Return cause and fix for the result of a failed task of an installation below `root`, a command's or a module's."""
+    if "stderr" in failure.failed_item(result):
+        return explain(failure.output(result), root)
+    message = failure.text(result)
+    full, cause, fix = CAUSES[0]
+    return f"{cause}. Fix: {fix.format(root=root)}." if re.search(full, message) else message

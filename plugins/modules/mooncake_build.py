@@ -12,25 +12,27 @@ description:
   - Takes a folder with C(bin/), C(python/) and possibly C(lib/), proves that Mooncake works from it, writes
     C(manifest.json) and renames the folder to its build id.
   - The rename is the last step, so that a folder with a manifest is always a complete build, whenever a run was killed.
+  - A build that is in its place already is only opened to services again, should its modes have been changed.
   - Does not touch the link C(current).
 author:
   - The kvcache.ascend authors (@kvcache-ascend)
 attributes:
   check_mode:
     support: full
-    description: Says whether the build would be put in its place.
+    description: Says whether the build would be put in its place, or its modes would be set.
   diff_mode:
-    support: none
-    description: A build is a tree of binaries.
+    support: partial
+    description: Shows what a build is made from, or the paths that are opened to services, not the files of a build.
 options:
   root:
     description: Folder that holds one folder per build.
     type: path
     required: true
   staging:
-    description: The staged tree, on the same file system as O(root).
+    description:
+      - The staged tree, on the same file system as O(root).
+      - Needed when the build is not in its place yet.
     type: path
-    required: true
   build_id:
     description: Name of the build.
     type: str
@@ -111,7 +113,28 @@ from ansible_collections.kvcache.ascend.plugins.module_utils import (
     finding,
     mooncake_build,
     mooncake_proof,
+    mooncake_tree,
 )
+
+
+def open_again(module: AnsibleModule, path: str) -> dict:
+    """Make a build that is in its place readable for services; return what is told of it."""
+    closed = mooncake_tree.closed_paths(path)
+    if closed and not module.check_mode:
+        mooncake_build.open_to_services(path)
+    header = f"{path} (what services can't read or run)"
+    before = "".join(f"{name}\n" for name in closed)
+    return {
+        "changed": bool(closed),
+        "path": path,
+        "diff": {"before_header": header, "after_header": header, "before": before, "after": ""},
+    }
+
+
+def new_build_diff(path: str, inputs: dict) -> dict:
+    """Return a diff that shows what a build is made from."""
+    lines = [f"{key}: {value}\n" for key, value in sorted(inputs.items())]
+    return {"before": "", "after": "".join(lines), "before_header": path, "after_header": path}
 
 
 def seal(module: AnsibleModule, path: str) -> dict:
@@ -148,7 +171,7 @@ def main() -> None:
     module = AnsibleModule(
         argument_spec={
             "root": {"type": "path", "required": True},
-            "staging": {"type": "path", "required": True},
+            "staging": {"type": "path"},
             "build_id": {"type": "str", "required": True},
             "inputs": {"type": "dict", "required": True},
             "python": {"type": "path", "default": "/usr/bin/python3"},
@@ -159,15 +182,16 @@ def main() -> None:
     root, name = module.params["root"], module.params["build_id"]
     path = os.path.join(root, name)
     if name in [build["build_id"] for build in mooncake_build.read_builds(root)]:
-        module.exit_json(changed=False, path=path)
+        module.exit_json(**open_again(module, path))
     if os.path.lexists(path):
         module.fail_json(
             msg=f"{path} exists and has no {mooncake_build.MANIFEST} that names it, "
             "so it is not a whole build of this role. Fix: move it away, then run again."
         )
+    diff = new_build_diff(path, module.params["inputs"])
     if module.check_mode:
-        module.exit_json(changed=True, path=path)
-    if not os.path.isdir(module.params["staging"]):
+        module.exit_json(changed=True, path=path, diff=diff)
+    if not os.path.isdir(module.params["staging"] or ""):
         module.fail_json(
             msg=f"{module.params['staging']}: there is no such folder to take a build from."
         )
@@ -178,7 +202,7 @@ def main() -> None:
             msg=f"{error.filename or path}: {error.strerror}. The build was not put in its place. "
             "Fix the cause on the host, then run again."
         )
-    module.exit_json(changed=True, path=path, manifest=manifest)
+    module.exit_json(changed=True, path=path, manifest=manifest, diff=diff)
 
 
 if __name__ == "__main__":

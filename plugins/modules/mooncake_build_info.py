@@ -36,6 +36,11 @@ options:
     description: Environment variables for the proof, for example C(LD_LIBRARY_PATH) with CANN's libraries.
     type: dict
     default: {}
+  libraries:
+    description: Names of CANN's shared libraries to look for, such as C(libascendcl.so), where the loader looks.
+    type: list
+    elements: str
+    default: []
 """
 
 EXAMPLES = r"""
@@ -87,6 +92,54 @@ mooncake_build:
       description: What C(mooncake_master --version) of the current build printed; null when it was not run or failed.
       type: str
       sample: "mooncake_master version 0.3.13.post1 (git: 7197358)"
+    tree:
+      description: Whether the folder is as services need it.
+      type: dict
+      contains:
+        root:
+          description: The folder.
+          type: str
+        root_is_file:
+          description: Whether O(root) is something else than a folder.
+          type: bool
+        link:
+          description: What C(current) is.
+          type: dict
+          contains:
+            state:
+              description: One of V(absent), V(link), V(dangling), V(directory), V(other).
+              type: str
+            target:
+              description: Where the link points to; null when it is none.
+              type: str
+        broken_builds:
+          description: Folders that are no complete build, each with C(build_id) and C(reason).
+          type: list
+          elements: dict
+        closed_folders:
+          description: Folders from C(/) down to O(root) that others can't enter, each with C(path) and C(mode).
+          type: list
+          elements: dict
+        closed_builds:
+          description: Builds with paths that others can't read or run, each with C(build_id), C(count) and C(first).
+          type: list
+          elements: dict
+    cann:
+      description: Where CANN's libraries were looked for.
+      type: dict
+      contains:
+        missing:
+          description: Those of O(libraries) that the loader would not find.
+          type: list
+          elements: str
+        looked_in:
+          description: Folders that were looked at, in the loader's order.
+          type: list
+          elements: str
+        elsewhere:
+          description: Folders in which missing ones lie, although the loader does not look there.
+          type: list
+          elements: str
     findings:
       description: What is wrong, each with C(check), C(severity), C(host), C(observed), C(expected) and C(fix).
       type: list
@@ -99,7 +152,9 @@ import platform
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.kvcache.ascend.plugins.module_utils import (
     mooncake_build,
+    mooncake_cann,
     mooncake_proof,
+    mooncake_tree,
 )
 
 
@@ -125,10 +180,12 @@ def main() -> None:
             "python": {"type": "path", "default": "/usr/bin/python3"},
             "prove": {"type": "bool", "default": False},
             "environment": {"type": "dict", "default": {}},
+            "libraries": {"type": "list", "elements": "str", "default": []},
         },
         supports_check_mode=True,
     )
     root = module.params["root"]
+    environment = {key: str(value) for key, value in module.params["environment"].items()}
     findings: list = []
     run = mooncake_proof.tolerant(module.run_command)
     seen_platform = look_at_platform(module.params["python"], run, findings)
@@ -140,14 +197,17 @@ def main() -> None:
             module.params["python"],
             platform.node(),
             run,
-            {key: str(value) for key, value in module.params["environment"].items()},
+            environment,
         )
+    builds = mooncake_build.read_builds(root)
     module.exit_json(
         changed=False,
         mooncake_build={
             "platform": seen_platform,
             "current": current,
-            "builds": mooncake_build.read_builds(root),
+            "builds": builds,
+            "tree": mooncake_tree.look(root, [build["build_id"] for build in builds]),
+            "cann": mooncake_cann.look(module.params["libraries"], environment, run),
             "version_line": proof["version_line"],
             "findings": findings + proof["findings"],
         },

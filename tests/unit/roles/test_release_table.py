@@ -144,7 +144,17 @@ def test_values_of_a_mooncake_entry_are_known_words(entry: dict[str, Any]) -> No
     assert entry["metrics_port_busy"] in ("continues", "exits")
     assert entry["ascend_environment"] == sorted(set(entry["ascend_environment"]))
     for wheel in filter(None, entry["wheels"].values()):
-        assert set(wheel) == {"package", "architectures", "pythons", "glibc_min", "hashes"}
+        assert set(wheel) == {
+            "package",
+            "architectures",
+            "pythons",
+            "platform_tag",
+            "glibc_min",
+            "cann_libraries",
+            "hashes",
+        }
+        assert re.fullmatch(r"manylinux_2_\d+", wheel["platform_tag"])
+        assert bool(wheel["cann_libraries"]) == wheel["package"].endswith("-npu")
         assert set(wheel["architectures"]) <= {"x86_64", "aarch64"}
         assert all(re.fullmatch(r"cp3\d+", tag) for tag in wheel["pythons"])
         assert all(re.fullmatch(r"sha256:[0-9a-f]{64}", digest) for digest in wheel["hashes"])
