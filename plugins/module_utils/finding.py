@@ -15,7 +15,7 @@ A finding is a plain dict, so that modules can return it as it is:
 from __future__ import annotations
 
 import textwrap
-from typing import Iterable
+from typing import Any, Iterable
 
 OK = "ok"
 WARNING = "warning"
@@ -23,8 +23,8 @@ ERROR = "error"
 
 _RANK = {OK: 0, WARNING: 1, ERROR: 2}
 
-# Ansible indents a message by up to four columns, and a terminal is taken to have 100.
-LINE_WIDTH = 96
+# Ansible indents a message by up to eight columns, and a terminal is taken to have 100.
+LINE_WIDTH = 92
 INDENT = "  "
 
 
@@ -59,6 +59,14 @@ def render(findings: Iterable[dict[str, str]]) -> str:
     return "\n".join(_render_one(finding) for finding in findings)
 
 
+def without_unknown(value: Any) -> Any:
+    """Facts without those that are null or empty: what is left is what was seen."""
+    if isinstance(value, dict):
+        known = {key: without_unknown(item) for key, item in value.items()}
+        return {key: item for key, item in known.items() if item not in (None, "", [], {})}
+    return [without_unknown(item) for item in value] if isinstance(value, list) else value
+
+
 def _render_one(finding: dict[str, str]) -> str:
     sentence = f"{finding['observed']} (from host {finding['host']})."
     # An error is the normal case of a failure's message and needs no mark of its own.
@@ -70,6 +78,12 @@ def _render_one(finding: dict[str, str]) -> str:
         lines = _wrap(sentence) + _wrap(expected, INDENT)
     lines += _wrap(f"Fix: {finding['fix']}" if finding["fix"] else "", INDENT)
     return "\n".join(lines)
+
+
+def wrapped(messages: str | Iterable[str]) -> str:
+    """Messages without structure, each on lines of its own, broken like findings."""
+    texts = messages.splitlines() if isinstance(messages, str) else messages
+    return "\n".join("\n".join(_wrap(str(text))) for text in texts)
 
 
 def _wrap(text: str, first_indent: str = "") -> list[str]:

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _BRACKETED = re.compile(r"\[(?P<host>[^\[\]]*)\](?::(?P<port>.*))?\Z", re.DOTALL)
 _HOST_NAME = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_.])?\Z")
+# What inet_aton() takes for an IPv4 address, in any of its spellings: 10.0.0.1, 10.1, 0, 0x7f.1, 0177.1.
+_NUMBERS_ONLY = re.compile(r"(?:0[xX][0-9a-fA-F]*|[0-9]+)(?:\.(?:0[xX][0-9a-fA-F]*|[0-9]+))*\.?\Z")
+_IPV4 = re.compile(r"(?:0|[1-9][0-9]{0,2})(?:\.(?:0|[1-9][0-9]{0,2})){3}\Z")
 _PORT = re.compile(r"[0-9]{1,5}\Z")
 
 # Backends of a master's high availability mode, mooncake-store/src/ha, as clients write them.
@@ -59,10 +62,8 @@ def _split(address: str) -> tuple[str, str]:
     bracketed = _BRACKETED.match(address)
     if bracketed:
         host = bracketed.group("host")
-        try:
-            ipaddress.IPv6Address(host.split("%", 1)[0])
-        except ValueError:
-            raise AddressError(f"{address!r}: {host!r} is no IPv6 address") from None
+        if not _is_ipv6(host):
+            raise AddressError(f"{address!r}: {host!r} is no IPv6 address")
         return host, bracketed.group("port") or ""
     if address.count(":") > 1:
         raise AddressError(f"{address!r}: put an IPv6 address in brackets, such as [fd00::1]:50088")
@@ -73,13 +74,49 @@ def _split(address: str) -> tuple[str, str]:
 def _check_host(host: str, address: str) -> None:
     if not host:
         raise AddressError(f"{address!r}: the host is missing: give host:port")
-    if ":" not in host and not _HOST_NAME.match(host):
-        raise AddressError(f"{address!r}: {host!r} is no host name and no IP address")
-    if host in ("0.0.0.0", "::"):
-        raise AddressError(
-            f"{address!r}: {host} is an address to listen on: "
-            "give the name or IP address of the master's host"
-        )
+    problem = host_problem(host)
+    if problem:
+        raise AddressError(f"{address!r}: {problem}")
+
+
+def host_problem(host: str) -> str:
+    """Why nobody can reach a master under this name or IP address; empty when one can."""
+    ip_address = as_ip_address(host)
+    if ip_address is not None:
+        return _ip_problem(ip_address, host)
+    if _NUMBERS_ONLY.match(host):
+        return f"{host} is no IP address: write its four numbers, such as 192.0.2.11"
+    return "" if _HOST_NAME.match(host) else f"{host!r} is no host name and no IP address"
+
+
+def _ip_problem(ip_address: ipaddress.IPv4Address | ipaddress.IPv6Address, host: str) -> str:
+    fix = "give the name or IP address of the master's host"
+    if ip_address.is_unspecified:
+        return f"{host} is an address to listen on: {fix}"
+    if ip_address.is_multicast or str(ip_address) == "255.255.255.255":
+        return f"{host} is the address of a group of hosts: {fix}"
+    # 0.0.0.0/8 is "this network" (RFC 1122), 240.0.0.0/4 was never given out: no host has either.
+    if ip_address.version == 4 and (ip_address.is_reserved or str(ip_address).startswith("0.")):
+        return f"{host} is no host's address: {fix}"
+    if ip_address.version == 6 and ip_address.is_link_local and "%" not in host:
+        return f"{host} is valid on one network only: add the interface, such as {host}%eth0"
+    return ""
+
+
+def as_ip_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """The IP address that a text writes in full, an IPv4 address in IPv6 clothes as what it is."""
+    try:
+        if ":" in host:
+            ipv6_address = ipaddress.IPv6Address(host.split("%", 1)[0])
+            return ipv6_address.ipv4_mapped or ipv6_address
+        # Older Pythons take 010.0.0.1, which others read as 8.0.0.1.
+        return ipaddress.IPv4Address(host) if _IPV4.match(host) else None
+    except ValueError:
+        return None
+
+
+def _is_ipv6(host: str) -> bool:
+    return ":" in host and as_ip_address(host) is not None
 
 
 def _read_port(port: str, address: str) -> int:

@@ -31,7 +31,7 @@ CHECK_CLIENTS = "mooncake_master_clients"
 
 A_MASTER = "a Mooncake master"
 A_METRICS_PORT = "its metrics port"
-SEE_LOG = "journalctl -u mooncake-master"
+SEE_LOG = "sudo journalctl -u mooncake-master"
 
 # What is observed, what was expected, what to do.
 Words = Tuple[str, str, str]
@@ -191,12 +191,12 @@ def _not_rpc_words(seen: Observation) -> Words:
     return (
         f"{seen.address} accepts connections but gives {seen.rpc.detail}{also}",
         A_MASTER,
-        f"see who it is: {owner}; for a master that hangs: systemctl restart mooncake-master",
+        f"see who it is: {owner}; for a master that hangs: sudo systemctl restart mooncake-master",
     )
 
 
 def _show_owner(port: int) -> str:
-    return f"ss -ltnp 'sport = :{port}'"
+    return f"sudo ss -ltnp 'sport = :{port}'"
 
 
 def role_words(seen: Observation) -> Words | None:
@@ -243,7 +243,7 @@ def metrics_words(seen: Observation) -> Words | None:
             f"{where} refused the connection, although {seen.address} serves",
             A_METRICS_PORT,
             (
-                "compare with mooncake_master_metrics_port; if right, restart mooncake-master "
+                "compare with mooncake_master_metrics_port; if right, sudo systemctl restart mooncake-master "
                 "(0.3.9 and older run on without metrics when the port was busy)"
             ),
         )
@@ -282,7 +282,7 @@ def _foreign_metrics_words(seen: Observation, side: HttpSide, where: str) -> Wor
         A_METRICS_PORT,
         (
             f"free the port ({_show_owner(side.port)}) or change mooncake_master_metrics_port, "
-            "then restart mooncake-master"
+            "then sudo systemctl restart mooncake-master"
         ),
     )
 
@@ -295,18 +295,26 @@ def _client_findings(
         return []
     if side.metrics_page.status_code != 200:
         return []
-    words = _client_words(seen, facts["metrics"], min_clients)
+    clients, capacity_bytes = facts["metrics"]["active_clients"], facts["metrics"]["capacity_bytes"]
+    if not min_clients and not clients and not capacity_bytes:
+        # As a master is until its first instance has started.
+        observed = (
+            f"{seen.address} is a Mooncake master and serves; no client has joined its pool yet"
+        )
+        return [finding.make(CHECK_CLIENTS, finding.OK, this_host, observed=observed)]
+    words = _client_words(seen, clients, capacity_bytes, min_clients)
     if words is None:
         return []
     severity = finding.ERROR if min_clients else finding.WARNING
     return [_make(CHECK_CLIENTS, severity, this_host, words)]
 
 
-def _client_words(seen: Observation, metrics: dict[str, Any], min_clients: int) -> Words | None:
-    clients, capacity_bytes = metrics["active_clients"], metrics["capacity_bytes"]
+def _client_words(
+    seen: Observation, clients: int | None, capacity_bytes: int | None, min_clients: int
+) -> Words | None:
     wanted = max(1, min_clients)
     expected = f"at least {wanted} client{'s' if wanted > 1 else ''}"
-    start = "start an instance (systemctl status 'vllm@*') or a store node"
+    start = "see why instances or store nodes did not join (their logs; do they name this master?)"
     # 0.3.7 exports the capacity only after the first client has brought some: None is none yet.
     if not capacity_bytes:
         attached = f"clients {clients}" if clients else "no client attached"

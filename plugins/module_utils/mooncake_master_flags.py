@@ -55,32 +55,29 @@ def unknown_flag(name: str, known: list[str], version: str) -> str:
     return f"mooncake_master_flags.{name}: Mooncake {version} knows no such flag and would not start. Fix: remove it; {hint}"
 
 
-def name_and_type_problems(flags: dict[str, Any], mooncake: dict[str, Any]) -> list[str]:
-    """Return what is wrong with single flags: unknown, deprecated, of the wrong type, not writable, or HA."""
+def value_problem(name: str, value: Any, kind: str) -> str:
+    """Return why a value can't be written for a flag of this type; empty when it can."""
+    if not is_of_type(value, kind):
+        return f"{name}: {value!r} is not of type {kind}. Fix: correct the value."
+    if not WRITABLE.fullmatch(str(value)):
+        return (
+            f"{name}: {value!r} has a blank, a quote, $, % or # in it, which systemd would change. "
+            "Fix: choose a value without."
+        )
+    return ""
+
+
+def flag_problem(name: str, value: Any, mooncake: dict[str, Any]) -> str:
+    """Return what is wrong with a single flag: unknown, deprecated, of the wrong type, not writable, or HA."""
     known = {flag["name"]: flag for flag in mooncake["master_flags"]}
-    found = []
-    for name, value in ((str(key), value) for key, value in flags.items()):
-        flag = known.get(name)
-        if name in HA_FLAGS:
-            found.append(
-                f"mooncake_master_flags.{name}: a highly available master is not supported yet. Fix: remove it."
-            )
-        elif flag is None:
-            found.append(unknown_flag(name, list(known), mooncake["version"]))
-        elif flag.get("replaced_by"):
-            found.append(
-                f"mooncake_master_flags.{name}: deprecated by Mooncake. Fix: set {flag['replaced_by']} instead."
-            )
-        elif not is_of_type(value, flag["type"]):
-            found.append(
-                f"{name}: {value!r} is not of type {flag['type']}. Fix: correct the value."
-            )
-        elif not WRITABLE.fullmatch(str(value)):
-            found.append(
-                f"{name}: {value!r} has a blank, a quote, $, % or # in it, which systemd would change. "
-                "Fix: choose a value without."
-            )
-    return found
+    flag = known.get(name)
+    if name in HA_FLAGS:
+        return f"mooncake_master_flags.{name}: a highly available master is not supported yet. Fix: remove it."
+    if flag is None:
+        return unknown_flag(name, list(known), mooncake["version"])
+    if flag.get("replaced_by"):
+        return f"mooncake_master_flags.{name}: deprecated by Mooncake. Fix: set {flag['replaced_by']} instead."
+    return value_problem(name, value, flag["type"])
 
 
 def port_problems(flags: dict[str, Any]) -> list[str]:
@@ -151,10 +148,16 @@ def problems(
         for name in free_flags
         if name in variables
     ]
-    found = twice + name_and_type_problems(flags, mooncake)
-    if found:
-        return found
-    return port_problems(flags) + ratio_problems(flags) + lease_problems(flags, transfer_timeout_ms)
+    single = {str(name): flag_problem(str(name), flags[name], mooncake) for name in flags}
+    # A flag that is wrong by itself can't be compared with others; the others still can.
+    right = {name: value for name, value in flags.items() if not single[str(name)]}
+    return (
+        twice
+        + [problem for problem in single.values() if problem]
+        + port_problems(right)
+        + ratio_problems(right)
+        + lease_problems(right, transfer_timeout_ms)
+    )
 
 
 def arguments(flags: dict[str, Any]) -> str:

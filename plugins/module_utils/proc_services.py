@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 from typing import Any, Iterable
 
 LISTEN = "0A"
@@ -87,6 +88,24 @@ def owner_uid(status: str) -> int | None:
     """Return the real user id in the text of /proc/PID/status; None when there is none, as for a process that ended."""
     match = re.search(r"^Uid:\s+(\d+)", status, re.MULTILINE)
     return int(match.group(1)) if match else None
+
+
+def process_state(status: str) -> str | None:
+    """Return the state letter in the text of /proc/PID/status (proc(5)); None when there is none."""
+    match = re.search(r"^State:\s+(\S)", status, re.MULTILINE)
+    return match.group(1) if match else None
+
+
+def listen_problem(address: str) -> str:
+    """Return why no service can listen on this address here; empty when one can. Any free port is used to try."""
+    try:
+        found = socket.getaddrinfo(address, 0, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, protocol, _name, target = found[0]
+        with socket.socket(family, kind, protocol) as listener:
+            listener.bind(target)
+    except (OSError, UnicodeError) as error:
+        return getattr(error, "strerror", None) or str(error)
+    return ""
 
 
 def listeners(ports: list[int], proc: str = "/proc") -> list[dict[str, Any]]:

@@ -48,7 +48,7 @@ options:
   min_clients:
     description:
       - Number of clients that must be attached to each master, and at least one of them with memory for the pool.
-      - V(0) reports a pool without memory as a warning and does not fail.
+      - V(0) never fails. A pool without clients is reported as such, clients without memory as a warning.
       - A version that doesn't export the number of its clients (0.3.7) is only held to a pool with memory.
     type: int
     default: 0
@@ -101,7 +101,9 @@ waited_seconds:
   type: float
   sample: 0.1
 masters:
-  description: What was seen of each address, in the order of O(address). What is unknown is null.
+  description:
+    - What was seen of each address, in the order of O(address). What is unknown is null.
+    - When the module fails, what is unknown is left out, so that the failure can be read.
   returned: when the arguments could be read
   type: list
   elements: dict
@@ -342,6 +344,7 @@ def main() -> None:
         "waited_seconds": result.waited_seconds,
     }
     if finding.worst(result.findings) == finding.ERROR:
+        returned["masters"] = finding.without_unknown(result.masters)
         module.fail_json(msg=finding.render(finding.problems(result.findings)), **returned)
     module.exit_json(msg=finding.render(result.findings), **returned)
 

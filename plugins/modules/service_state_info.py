@@ -33,6 +33,9 @@ options:
     type: list
     elements: str
     default: []
+  address:
+    description: Name or IP address of which to tell whether a service on this host can listen on it.
+    type: str
 """
 
 EXAMPLES = r"""
@@ -53,6 +56,13 @@ service_state:
     exists:
       description: Whether systemd knows the unit.
       type: bool
+    masked:
+      description: Whether somebody has masked the unit, so that it can't be started.
+      type: bool
+    drop_ins:
+      description: Files that change the unit, by whomever they were written.
+      type: list
+      elements: str
     active:
       description: The unit's active state, V(active), V(inactive), V(failed), V(activating) and so on.
       type: str
@@ -65,6 +75,14 @@ service_state:
       description: User id of the main process; null when none runs.
       type: int
       sample: 998
+    main_state:
+      description: State of the main process in the kernel, V(S) (sleeps), V(R) (runs), V(T) (halted); null when none runs.
+      type: str
+      sample: S
+    address_problem:
+      description: Why a service can't listen on O(address); empty when it can, null when none was given.
+      type: str
+      sample: Cannot assign requested address
     restarts:
       description: How often systemd restarted it by itself since it was started.
       type: int
@@ -103,7 +121,7 @@ service_state:
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.kvcache.ascend.plugins.module_utils import proc_services
 
-PROPERTIES = "LoadState,ActiveState,MainPID,NRestarts"
+PROPERTIES = "LoadState,ActiveState,MainPID,NRestarts,DropInPaths"
 
 
 def main() -> None:
@@ -112,6 +130,7 @@ def main() -> None:
             "name": {"type": "str", "required": True},
             "ports": {"type": "list", "elements": "int", "default": []},
             "environment": {"type": "list", "elements": "str", "default": []},
+            "address": {"type": "str"},
         },
         supports_check_mode=True,
     )
@@ -120,13 +139,19 @@ def main() -> None:
     properties = proc_services.parse_properties(text)
     main_pid = int(properties.get("MainPID") or 0) or None
     block = proc_services.read(f"/proc/{main_pid}/environ") if main_pid else ""
+    status = proc_services.read(f"/proc/{main_pid}/status") if main_pid else ""
+    address = module.params["address"]
     module.exit_json(
         changed=False,
         service_state={
             "exists": properties.get("LoadState") == "loaded",
             "active": properties.get("ActiveState", "unknown"),
             "main_pid": main_pid,
-            "main_uid": proc_services.owner_uid(proc_services.read(f"/proc/{main_pid}/status")),
+            "main_uid": proc_services.owner_uid(status),
+            "main_state": proc_services.process_state(status),
+            "masked": properties.get("LoadState") == "masked",
+            "drop_ins": properties.get("DropInPaths", "").split(),
+            "address_problem": proc_services.listen_problem(address) if address else None,
             "restarts": int(properties.get("NRestarts") or 0),
             "environment": proc_services.parse_environment(block, module.params["environment"]),
             "listeners": proc_services.listeners(module.params["ports"]),

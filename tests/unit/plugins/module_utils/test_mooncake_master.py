@@ -104,18 +104,29 @@ def test_the_metrics_port_can_be_left_out(start):
     assert result.masters[0]["health"]["outcome"] == "not_asked"
 
 
-def test_no_client_is_a_warning_and_with_min_clients_an_error(start):
+def test_no_client_is_told_and_with_min_clients_an_error(start):
     port = start(NEW_RPC)
     metrics_port = start(servers.new_master_pages(servers.METRICS_WITHOUT_POOL))
     found = only(ask(port, metrics_port))
-    assert (found["check"], found["severity"]) == ("mooncake_master_clients", "warning")
-    assert "no client attached, capacity 0 bytes" in found["observed"]
-    assert only(ask(port, metrics_port, min_clients=1))["severity"] == "error"
+    assert (found["check"], found["severity"]) == ("mooncake_master_clients", "ok")
+    assert "serves; no client has joined its pool yet" in found["observed"]
+    assert found["fix"] == ""
+    wanted = only(ask(port, metrics_port, min_clients=1))
+    assert wanted["severity"] == "error"
+    assert "no client attached, capacity 0 bytes" in wanted["observed"]
+    assert "see why instances or store nodes did not join" in wanted["fix"]
 
 
 def test_the_empty_metrics_page_of_a_fresh_0_3_7_is_a_pool_without_clients(start):
     found = only(ask(start(OLD_RPC), start(servers.old_master_pages(""))))
+    assert (found["check"], found["severity"]) == ("mooncake_master_clients", "ok")
+
+
+def test_a_client_without_memory_is_a_warning(start):
+    metrics = servers.METRICS_WITHOUT_POOL.replace("clients 0", "clients 1")
+    found = only(ask(start(NEW_RPC), start(servers.new_master_pages(metrics))))
     assert (found["check"], found["severity"]) == ("mooncake_master_clients", "warning")
+    assert "clients 1, capacity 0 bytes" in found["observed"]
 
 
 def test_too_few_clients(start):
@@ -196,19 +207,19 @@ def test_a_client_without_memory_does_not_make_a_pool(start):
             servers.rpc_answer(5, b"\x04oops"),
             REFUSED,
             "127.0.0.1:{port} answers with RPC error 5: oops",
-            "journalctl -u mooncake-master",
+            "sudo journalctl -u mooncake-master",
         ),
         (
             servers.banner(b"SSH-2.0-OpenSSH_9.2p1 Debian\r\n"),
             REFUSED,
             '127.0.0.1:{port} is another service; it says "SSH-2.0-OpenSSH_9.2p1 Debian"',
-            "ss -ltnp 'sport = :{port}'",
+            "sudo ss -ltnp 'sport = :{port}'",
         ),
         (
             servers.banner(b"\x1b[31m\x00\xff"),
             REFUSED,
             '127.0.0.1:{port} is another service; it says ".[31m.."',
-            "ss -ltnp 'sport = :{port}'",
+            "sudo ss -ltnp 'sport = :{port}'",
         ),
         (
             servers.closes_at_once,
@@ -220,13 +231,13 @@ def test_a_client_without_memory_does_not_make_a_pool(start):
             servers.silent,
             REFUSED,
             "127.0.0.1:{port} accepts connections but gives no answer within 0.5 s",
-            "systemctl restart mooncake-master",
+            "sudo systemctl restart mooncake-master",
         ),
         (
             servers.silent,
             servers.silent,
             ", nor does its metrics port {metrics_port}",
-            "systemctl restart mooncake-master",
+            "sudo systemctl restart mooncake-master",
         ),
     ],
 )
@@ -316,7 +327,7 @@ def test_without_time_it_says_so():
         (
             servers.pages({"/health": (200, '{"status":"healthy","code":0}')}),
             "is not the metrics port of 127.0.0.1:{port} but an HTTP server (cinatra)",
-            "free the port (ss -ltnp 'sport = :{metrics_port}')",
+            "free the port (sudo ss -ltnp 'sport = :{metrics_port}')",
         ),
         (
             servers.pages({"/health": (200, "OK"), "/metrics": (200, "node_load1 0.5\n")}),
@@ -333,7 +344,7 @@ def test_without_time_it_says_so():
         (
             servers.pages({"/health": (200, '{"service_ready":true}'), "/metrics": (503, "")}),
             "127.0.0.1:{metrics_port}/metrics does not answer as it should: HTTP status 503",
-            "journalctl -u mooncake-master",
+            "sudo journalctl -u mooncake-master",
         ),
     ],
 )

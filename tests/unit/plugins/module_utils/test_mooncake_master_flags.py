@@ -96,6 +96,13 @@ def test_all_mistakes_are_reported_at_once() -> None:
     assert len(problems(rpc_port=0, eviction_ratio=3, default_kv_lease_ttl=1)) == 3
 
 
+def test_single_mistakes_do_not_hide_those_between_flags() -> None:
+    found = problems(frobnicate=1, eviction_ratio="half", metrics_port=50088, rpc_thread_num=-1)
+    words = ("frobnicate", "'half'", "-1", "rpc_port and metrics_port are both 50088")
+    assert len(found) == len(words)
+    assert all(any(word in problem for problem in found) for word in words)
+
+
 def test_arguments_are_sorted_and_booleans_are_lower_case() -> None:
     text = flags.arguments({"rpc_port": 50088, "enable_offload": True, "eviction_ratio": 0.05})
     assert text == "--enable_offload=true --eviction_ratio=0.05 --rpc_port=50088"

@@ -67,6 +67,19 @@ def test_check_fails_with_the_findings_of_all_addresses(run, master):
     assert len(result["masters"]) == 3
 
 
+def test_a_failure_leaves_out_what_is_unknown(run):
+    def nulls(value):
+        items = value.values() if isinstance(value, dict) else value
+        return [item for item in items if item is None] + [
+            found for item in items if isinstance(item, (dict, list)) for found in nulls(item)
+        ]
+
+    with servers.refused_port() as dead:
+        result = run(mooncake_master_check, {"address": f"127.0.0.1:{dead}", "timeout": 0})
+    assert nulls(result["masters"]) == []
+    assert result["masters"][0]["rpc"]["outcome"] == "refused"
+
+
 def test_info_does_not_fail_on_what_it_saw(run):
     with servers.refused_port() as dead:
         result = run(mooncake_master_info, {"address": f"127.0.0.1:{dead}", "metrics_port": 0})
