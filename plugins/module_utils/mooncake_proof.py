@@ -19,8 +19,8 @@ Runner = Callable[["list[str]", "dict[str, str]"], "tuple[int, str, str]"]
 CANN_LIBRARIES = ("libascendcl", "libllm_datadist", "libmetadef", "libgraph", "libascend_hal")
 """Libraries that come with CANN or the NPU driver, not with an OS package."""
 
-KILLED = (137, -9)
-"""Exit statuses of coreutils' timeout when it had to kill: as a shell and as subprocess tell them."""
+OUT_OF_TIME = (124, 137, -9)
+"""Exit statuses of coreutils' timeout when it ended or had to kill a program: -9 is 137 as subprocess tells it."""
 
 IMPORT_SCRIPT = "import mooncake, mooncake.engine, mooncake.store"
 
@@ -89,13 +89,16 @@ def check_libraries(tree: str, host: str, run: Runner, environment: dict[str, st
 
 
 def run_in_time(
-    command: list[str], environment: dict[str, str], run: Runner
+    command: list[str], environment: dict[str, str], run: Runner, seconds: int = 20
 ) -> tuple[int, str, str]:
-    """Run a command that should end at once, up to three times: mooncake_master 0.3.8 was seen to hang while it ends."""
+    """Run a command that should end at once, up to three times: mooncake_master 0.3.8 was seen to hang while it ends.
+
+    timeout signals its whole process group, and stays to reap the program unless that ignores the first signal.
+    """
     result = (0, "", "")
     for _attempt in range(3):
-        result = run(["timeout", "--signal=KILL", "20", *command], environment)
-        if result[0] not in KILLED:
+        result = run(["timeout", "--kill-after=2", str(seconds), *command], environment)
+        if result[0] not in OUT_OF_TIME:
             break
     return result
 

@@ -70,17 +70,18 @@ class Fleet:
     folder: Path
     variables: dict[str, Any] = field(default_factory=dict)
 
-    def inventory(self, masters: list[str], others: list[str]) -> None:
+    def inventory(self, masters: list[str] | None, others: list[str]) -> None:
+        """Write the inventory; with None for the masters it has no such group."""
         network = {
             name: {"ansible_host": f"{PREFIX}.{OCTETS.get(name, 250)}"}
-            for name in [*masters, *others]
+            for name in [*(masters or []), *others]
         }
+        groups: dict[str, Any] = {"vllm": {"hosts": {name: {} for name in others}}}
+        if masters is not None:
+            groups["mooncake_master"] = {"hosts": {name: {} for name in masters}}
         content = {
             "all": {
-                "children": {
-                    "mooncake_master": {"hosts": {name: {} for name in masters}},
-                    "vllm": {"hosts": {name: {} for name in others}},
-                },
+                "children": groups,
                 "hosts": network,
                 "vars": self.variables,
             }

@@ -30,6 +30,9 @@ def test_check_mode_on_untouched_hosts_shows_all_and_changes_nothing(fleet: Flee
     assert "+--rpc_port" in run.flat or "--rpc_port=50088" in run.flat
     assert "ExecStart=/opt/kvcache/mooncake/current/bin/mooncake_master" in run.output
     assert "Would install Mooncake 0.3.13.post1" in run.flat
+    assert (
+        "Not checked: this is check mode, and a run would start or restart the master" in run.flat
+    )
     for name in ("sys-1", "sys-2"):
         assert on_host(name, "ls /opt /etc/kvcache 2>/dev/null || true").strip() == "/opt:"
         assert on_host(name, "getent passwd mooncake || echo none").strip() == "none"
@@ -148,31 +151,80 @@ def test_a_port_in_use_names_who_has_it_and_nothing_is_configured(fleet: Fleet) 
     assert on_host("sys-1", "ls /etc/kvcache 2>/dev/null || true") == ""
 
 
-def test_a_flag_that_the_release_does_not_know(fleet: Fleet) -> None:
-    run = fleet.play("playbooks/mooncake_master.yml", mooncake_master_flags={"evicton_ratio": 0.1})
+def test_all_mistakes_in_the_settings_are_told_in_one_message(fleet: Fleet) -> None:
+    run = fleet.play(
+        "playbooks/mooncake_master.yml",
+        mooncake_master_flags={"evicton_ratio": 0.1, "client_ttl": "long"},
+        mooncake_master_kv_lease_ttl_ms=5000,
+        mooncake_master_metrics_port=50088,
+        mooncake_master_writable_paths="/srv/a",
+    )
     assert run.status != 0
     assert "Mooncake 0.3.13.post1 knows no such flag" in run.flat
     assert "did you mean eviction_ratio?" in run.flat
-
-
-def test_a_lease_shorter_than_a_transfer(fleet: Fleet) -> None:
-    run = fleet.play("playbooks/mooncake_master.yml", mooncake_master_kv_lease_ttl_ms=5000)
-    assert run.status != 0
+    assert "client_ttl: 'long' is not of type int" in run.flat
     assert "not longer than the longest transfer timeout (10000 ms)" in run.flat
+    assert "rpc_port and metrics_port are both 50088" in run.flat
+    assert "mooncake_master_writable_paths: is a string ('/srv/a'), expected a list" in run.flat
+    # As a person reads it: each once, in lines that a terminal shows, no trace.
+    assert run.flat.count("did you mean") == 1
+    assert max(map(len, run.output.split("fatal:")[1].split("PLAY RECAP")[0].splitlines())) <= 100
+    assert "Traceback" not in run.output
+    assert "Origin:" not in run.output
+
+
+@pytest.mark.parametrize("flags", ["client_ttl=120", ["client_ttl"]])
+def test_flags_that_are_no_dict(fleet: Fleet, flags: object) -> None:
+    run = fleet.play("playbooks/mooncake_master.yml", mooncake_master_flags=flags)
+    assert run.status != 0
+    assert (
+        "expected a dict. Fix: write it as in mooncake_master_flags: {client_ttl: 120}" in run.flat
+    )
 
 
 def test_two_masters(fleet: Fleet) -> None:
     fleet.inventory(["sys-1", "sys-2"], [])
-    run = fleet.play("site.yml")
-    assert run.status != 0
-    assert "two masters would be two pools. Fix: have one host in the group." in run.flat
+    for playbook in ("site.yml", "verify.yml"):
+        run = fleet.play(playbook)
+        assert run.status != 0
+        assert "two masters would be two pools. Fix: have one host in the group." in run.flat
+        assert "PLAY [Mooncake]" not in run.output
 
 
-def test_no_master(fleet: Fleet) -> None:
-    fleet.inventory([], ["sys-1"])
-    run = fleet.play("verify.yml")
+@pytest.mark.parametrize("playbook", ["site.yml", "verify.yml"])
+@pytest.mark.parametrize("group", [True, False])
+def test_no_master(fleet: Fleet, playbook: str, group: bool) -> None:
+    """Without the group, every host used to take itself for the master."""
+    fleet.variables.pop("mooncake_master_address")
+    fleet.inventory([] if group else None, ["sys-1", "sys-2"])
+    for limit in ([], ["--limit", "sys-2"]):
+        run = fleet.play(playbook, *limit)
+        assert run.status != 0
+        assert "without a master there is no pool. Fix: have one host in the group" in run.flat
+        assert run.flat.count("without a master") == 1
+        assert "PLAY [Mooncake]" not in run.output
+
+
+def test_a_master_that_is_named_by_a_variable_alone(fleet: Fleet) -> None:
+    fleet.inventory(None, ["sys-2"])
+    run = fleet.play("verify.yml", mooncake_master_wait_seconds=1)
     assert run.status != 0
-    assert "without a master there is no pool. Fix: have one host in the group." in run.flat
+    assert "sys-1:50088 refused the connection (from host sys-2)" in run.flat
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ("0", "0 is no IP address"),
+        ("[::ffff:0:0]", "::ffff:0:0 is an address to listen on"),
+        ("127.0.0.1", "Fix: set it to a name or IP address of sys-1 that every host reaches"),
+        ("sys-1:50088", "Fix: give the host alone, its port is mooncake_master_rpc_port"),
+    ],
+)
+def test_an_address_at_which_nobody_can_be_reached(fleet: Fleet, address: str, words: str) -> None:
+    run = fleet.play("verify.yml", "--limit", "sys-2", mooncake_master_address=address)
+    assert run.status != 0
+    assert words in run.flat
 
 
 def test_an_unreachable_host_does_not_hide_the_others(fleet: Fleet) -> None:
@@ -223,7 +275,8 @@ def test_a_master_with_an_older_configuration_is_restarted_although_no_file_diff
     )
     before = main_pid()
     shown = fleet.play("playbooks/mooncake_master.yml", "--check")
-    assert "is restarted" in shown.flat
+    assert "would be restarted" in shown.flat
+    assert "Not checked: this is check mode" in shown.flat
     assert main_pid() == before
     run = fleet.play("playbooks/mooncake_master.yml")
     assert run.status == 0, run.output
@@ -233,13 +286,18 @@ def test_a_master_with_an_older_configuration_is_restarted_although_no_file_diff
 def test_a_stopped_master_is_reported_with_host_port_finding_and_fix(fleet: Fleet) -> None:
     on_host("sys-1", "systemctl stop mooncake-master")
     try:
-        run = fleet.play("verify.yml", mooncake_master_wait_seconds=3)
+        for arguments in ([], ["--check"]):
+            run = fleet.play("verify.yml", *arguments, mooncake_master_wait_seconds=3)
+            assert run.status != 0
+            assert run.counts("sys-2")["failed"] == 1
+            assert "sys-1:50088 refused the connection" in run.flat
+            assert "Fix: start it there (sudo systemctl start mooncake-master)" in run.flat
+            assert (
+                "On the master itself: it was stopped, by a person or another program" in run.flat
+            )
+            assert "null" not in run.output
     finally:
         on_host("sys-1", "systemctl start mooncake-master")
-    assert run.status != 0
-    assert run.counts("sys-2")["failed"] == 1
-    assert "sys-1:50088 refused the connection" in run.flat
-    assert "Fix: start it there (sudo systemctl start mooncake-master)" in run.flat
 
 
 def test_a_filtered_port_is_told_from_a_refused_one(fleet: Fleet) -> None:

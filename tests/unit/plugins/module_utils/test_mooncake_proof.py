@@ -73,7 +73,33 @@ def test_a_master_that_hangs_now_and_then_is_asked_again(tree: Path) -> None:
         return (137, "", "") if len(asked) < 3 else (0, "version 9.9", "")
 
     assert mooncake_proof.run_in_time(["master"], {}, answer) == (0, "version 9.9", "")
-    assert asked == [["timeout", "--signal=KILL", "20", "master"]] * 3
+    assert asked == [["timeout", "--kill-after=2", "20", "master"]] * 3
+
+
+def state_of(pid: str) -> str:
+    """The letter of /proc/PID/stat; empty when there is no such process."""
+    try:
+        return (Path("/proc") / pid / "stat").read_text().rsplit(")", 1)[1].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
+@pytest.mark.parametrize(("ignores", "status"), [("", 124), ("trap '' TERM\n", -9)])
+def test_a_program_that_hangs_leaves_no_process_behind(
+    tmp_path: Path, ignores: str, status: int
+) -> None:
+    program = tmp_path / "hangs"
+    pids = tmp_path / "pids"
+    program.write_text(f"#!/bin/sh\n{ignores}sleep 300 &\necho $$ $! >> {pids}\nwait\n")
+    program.chmod(0o755)
+    assert mooncake_proof.run_in_time([str(program)], {}, run, seconds=1)[0] == status
+    tries = pids.read_text().splitlines()
+    assert len(tries) == 3
+    # One that had to be killed is an orphan, which waits for the system's first process to reap it.
+    left = {pid: state_of(pid) for line in tries for pid in line.split()}
+    assert set(left.values()) <= {"", "Z"}, left
+    if status == 124:
+        assert {state_of(line.split()[0]) for line in tries} == {""}
 
 
 LDD = """\
