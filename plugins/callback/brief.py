@@ -23,7 +23,7 @@ extends_documentation_fragment:
 from typing import Any, Callable
 
 from ansible.plugins.callback.default import CallbackModule as DefaultCallback
-from ansible_collections.kvcache.ascend.plugins.module_utils import failure_text
+from ansible_collections.kvcache.ascend.plugins.module_utils import failure_lines
 
 
 class CallbackModule(DefaultCallback):
@@ -35,6 +35,8 @@ class CallbackModule(DefaultCallback):
 
     # The failure that is being printed: results come without the key that says that they are one.
     _failure: Any = None
+    # Why a host was not reached has nothing to do with the task that wanted to.
+    _is_unreachable = False
 
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
         """Print a task that failed."""
@@ -46,7 +48,11 @@ class CallbackModule(DefaultCallback):
 
     def v2_runner_on_unreachable(self, result: Any) -> None:
         """Print a host that was not reached."""
-        self._print_failure(super().v2_runner_on_unreachable, result)
+        self._is_unreachable = True
+        try:
+            self._print_failure(super().v2_runner_on_unreachable, result)
+        finally:
+            self._is_unreachable = False
 
     def _print_failure(
         self, print_as_default: Callable[..., None], result: Any, *arguments: Any
@@ -59,17 +65,17 @@ class CallbackModule(DefaultCallback):
 
     def _handle_exception(self, result: Any, use_stderr: bool = False) -> None:
         """Leave out an error that is no more than the message, which is printed below with the result."""
-        if self._failure is not None and failure_text.has_message(result):
+        if self._failure is not None and failure_lines.has_message(result):
             exception = getattr(self._failure, "exception", None)
-            if failure_text.is_told(exception, str(result["msg"])):
+            if self._is_unreachable or failure_lines.is_told(exception, str(result["msg"])):
                 result.pop("exception", None)
                 return
         super()._handle_exception(result, use_stderr)
 
     def _dump_results(self, result: Any, *args: Any, **kwargs: Any) -> str:
         """Return a failed result as text; any other as the default does."""
-        if self._failure is None or not failure_text.has_message(result):
+        if self._failure is None or not failure_lines.has_message(result):
             return super()._dump_results(result, *args, **kwargs)
-        rest = failure_text.rest(result)
+        rest = failure_lines.rest(result)
         dumped = super()._dump_results(rest, *args, **kwargs) if rest else ""
-        return f"\n{failure_text.message(result)}{dumped}"
+        return f"\n{failure_lines.message(result)}{dumped}"

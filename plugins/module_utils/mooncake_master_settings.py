@@ -13,11 +13,9 @@ from ansible_collections.kvcache.ascend.plugins.module_utils import (
     master_address,
     mooncake_master_flags,
     mooncake_master_place,
+    mooncake_tree,
     systemd_environment,
 )
-
-HIDDEN_FOLDERS = re.compile(r"/(home|root|run/user|tmp|var/tmp)(/|\Z)")
-"""What the unit's ProtectHome= and PrivateTmp= keep from the master."""
 
 OWN_ENVIRONMENT = ["KVCACHE_CONFIG", "MOONCAKE_MASTER_ARGUMENTS"]
 
@@ -68,12 +66,8 @@ def user_problem(user: str) -> str:
 
 def folder_problem(root: str) -> str:
     """Return why the unit can't see the builds; empty when it can."""
-    if not HIDDEN_FOLDERS.match(root):
-        return ""
-    return (
-        f"mooncake_root: {root} is below a folder that the master's unit can't see (/home, /root, /run/user, /tmp, "
-        "/var/tmp). Fix: choose a mooncake_root elsewhere, such as /opt/kvcache/mooncake."
-    )
+    hidden = mooncake_tree.hidden_from_services(root)
+    return f"mooncake_root: {hidden}." if hidden else ""
 
 
 def path_problems(paths: list[Any]) -> list[str]:

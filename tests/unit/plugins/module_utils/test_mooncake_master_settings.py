@@ -86,7 +86,7 @@ def test_good_settings_have_no_problem(changed: dict[str, Any]) -> None:
         ({"bind_address": "127.0.0.1"}, "reached from its own host only, not at npu-01"),
         ({"user": "root"}, "mooncake_master_user: is root"),
         ({"user": "moon cake"}, "mooncake_master_user: 'moon cake' is no name of a user"),
-        ({"root": "/home/ops/mooncake"}, "mooncake_root: /home/ops/mooncake is below a folder"),
+        ({"root": "/home/ops/mooncake"}, "mooncake_root: /home/ops/mooncake is below /home"),
         ({"own_flags": {"rpc_port": 1, "metrics_port": 1}}, "are both 1"),
     ],
 )

@@ -6,6 +6,8 @@ from __future__ import annotations
 import textwrap
 from typing import Any, Mapping
 
+from ansible_collections.kvcache.ascend.plugins.module_utils import failure
+
 LINE_WIDTH = 96
 INDENT = "    "
 
@@ -66,7 +68,7 @@ def is_told(exception: Any, message_text: str) -> bool:
 def message(result: Mapping[str, Any]) -> str:
     """Return the message, broken into lines of a terminal; a line's own indentation is kept."""
     lines: list[str] = []
-    for line in str(result["msg"]).strip().splitlines():
+    for line in failure.PREFIX.sub("", str(result["msg"]).strip()).splitlines():
         text = line.lstrip()
         own = INDENT + line[: len(line) - len(text)]
         lines += textwrap.wrap(
