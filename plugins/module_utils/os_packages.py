@@ -11,6 +11,15 @@ DPKG_QUERY = ["dpkg-query", "-W", "-f", "${Package}\\t${db:Status-Status}\\t${Pr
 """Command that lists every package that dpkg knows, in the form that :func:`missing_from_dpkg` reads."""
 
 
+DPKG_JOURNAL = "/var/lib/dpkg/updates"
+"""Folder in which dpkg notes what it has not finished; apt refuses to work while a note is there."""
+
+
+def dpkg_was_interrupted(names: list[str]) -> bool:
+    """Return whether these are names of files in dpkg's journal of unfinished work, as apt recognises them."""
+    return any(name.isdigit() for name in names)
+
+
 def rpm_query(names: list[str]) -> list[str]:
     """Command that asks rpm for each name in turn, in the form that :func:`missing_from_rpm` reads."""
     return ["rpm", "-q", "--whatprovides", "--qf", "%{NAME}\\n", *names]

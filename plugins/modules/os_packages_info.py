@@ -49,7 +49,13 @@ check_mode_works:
   returned: always
   type: bool
   sample: true
+interrupted:
+  description: Whether a package manager was killed at its work, so that dpkg has to be told to finish it first.
+  returned: always
+  type: bool
 """
+
+import os
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.kvcache.ascend.plugins.module_utils import os_packages
@@ -71,7 +77,12 @@ def main() -> None:
         command = os_packages.DPKG_QUERY
         text = module.run_command(command, check_rc=True, environ_update=environment)[1]
         missing = os_packages.missing_from_dpkg(text, [*names, APT_BINDINGS])
+        journal = os_packages.DPKG_JOURNAL
+        interrupted = os_packages.dpkg_was_interrupted(
+            os.listdir(journal) if os.path.isdir(journal) else []
+        )
     else:
+        interrupted = False
         command = os_packages.rpm_query(names)
         missing = os_packages.missing_from_rpm(
             "".join(module.run_command(command, environ_update=environment)[1:3]), names
@@ -79,7 +90,8 @@ def main() -> None:
     module.exit_json(
         changed=False,
         missing=[name for name in missing if name in names],
-        check_mode_works=APT_BINDINGS not in missing,
+        check_mode_works=APT_BINDINGS not in missing and not interrupted,
+        interrupted=interrupted,
     )
 
 

@@ -27,6 +27,9 @@ A release says which versions belong together. Choose one with `release_name`:
 release_name: "0.23.0"
 ```
 
+*Can be installed* says whether the roles can bring the release's Mooncake to a host today, and how. Before they change
+anything, they compare architecture, Python and glibc of the host with what is here.
+
 A release of your own is a row in `release_extra_rows`; see the [role release](../roles/release/README.md).
 """
 
@@ -83,6 +86,22 @@ def span(limits: dict[str, Any] | None) -> str | None:
     return f"{best} (at least {lowest})"
 
 
+def glibc_text(spec: dict[str, Any]) -> str | None:
+    """Return the oldest glibc of the stack, and that of Mooncake's wheel where the wheel needs a newer one."""
+    stack, wheel = spec["glibc_min"], spec["mooncake"]["wheel"]
+    if not wheel or (stack and release.version_key(wheel["glibc_min"]) <= release.version_key(stack)):
+        return stack
+    return f"{stack}, for Mooncake's wheel {wheel['glibc_min']}" if stack else wheel["glibc_min"]
+
+
+def install_text(spec: dict[str, Any]) -> str:
+    """Return whether the release's Mooncake can be installed today, and by which method."""
+    wheel = spec["mooncake"]["wheel"]
+    if not wheel:
+        return "no: it must be compiled, which is to come"
+    return f"yes, by wheel ({', '.join(wheel['architectures'])})"
+
+
 def release_row(spec: dict[str, Any]) -> list[Any]:
     """Return the line of one release in the overview."""
     torch_npu = spec["torch_npu"]["version"] if spec["torch_npu"] else None
@@ -94,8 +113,9 @@ def release_row(spec: dict[str, Any]) -> list[Any]:
         torch_npu,
         span(spec["cann"]),
         f"{spec['python']['min']} to {spec['python']['max']}",
-        spec["glibc_min"],
+        glibc_text(spec),
         spec["mooncake"]["version"],
+        install_text(spec),
         spec["connector"]["name"],
     ]
 
@@ -192,6 +212,7 @@ def render(tables: dict[str, Any]) -> str:
             "Python",
             "glibc",
             "Mooncake",
+            "can be installed",
             "connector",
         ],
         map(release_row, specs),
