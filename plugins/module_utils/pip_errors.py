@@ -16,7 +16,7 @@ CAUSES = (
     (
         r"No space left on device|Disk quota exceeded",
         "the disk is full",
-        "free space below {root} (df -h {root}), then run again",
+        "free space below {root} (df -h {root}; df -i {root} shows the inodes), then run again",
     ),
     (
         r"CERTIFICATE_VERIFY_FAILED|self[- ]signed certificate|unable to get local issuer",

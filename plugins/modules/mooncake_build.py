@@ -116,6 +116,9 @@ from ansible_collections.kvcache.ascend.plugins.module_utils import (
     mooncake_tree,
 )
 
+SHOWN = 10
+"""How many paths a diff names before it says how many more there are."""
+
 
 def open_again(module: AnsibleModule, path: str) -> dict:
     """Make a build that is in its place readable for services; return what is told of it."""
@@ -123,7 +126,9 @@ def open_again(module: AnsibleModule, path: str) -> dict:
     if closed and not module.check_mode:
         mooncake_build.open_to_services(path)
     header = f"{path} (what services can't read or run)"
-    before = "".join(f"{name}\n" for name in closed)
+    before = "".join(f"{name}\n" for name in closed[:SHOWN])
+    if len(closed) > SHOWN:
+        before += f"and {len(closed) - SHOWN} more\n"
     return {
         "changed": bool(closed),
         "path": path,

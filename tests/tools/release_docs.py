@@ -89,7 +89,9 @@ def span(limits: dict[str, Any] | None) -> str | None:
 def glibc_text(spec: dict[str, Any]) -> str | None:
     """Return the oldest glibc of the stack, and that of Mooncake's wheel where the wheel needs a newer one."""
     stack, wheel = spec["glibc_min"], spec["mooncake"]["wheel"]
-    if not wheel or (stack and release.version_key(wheel["glibc_min"]) <= release.version_key(stack)):
+    if not wheel or (
+        stack and release.version_key(wheel["glibc_min"]) <= release.version_key(stack)
+    ):
         return stack
     return f"{stack}, for Mooncake's wheel {wheel['glibc_min']}" if stack else wheel["glibc_min"]
 

@@ -38,7 +38,7 @@ def test_the_message_of_a_failed_task(result: dict[str, Any], text: str) -> None
 
 
 def test_an_installation_is_explained_whether_a_command_or_a_module_failed() -> None:
-    full = "the disk is full. Fix: free space below /r (df -h /r), then run again."
+    full = "the disk is full. Fix: free space below /r (df -h /r; df -i /r shows the inodes), then run again."
     command = {
         "msg": "non-zero return code",
         "stdout": "",
