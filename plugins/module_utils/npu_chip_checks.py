@@ -9,7 +9,6 @@ from typing import Any, Mapping
 from ansible_collections.kvcache.ascend.plugins.module_utils.npu_verdicts import HEALTH, chip_name
 from ansible_collections.kvcache.ascend.plugins.module_utils.npu_wanted import (
     Seen,
-    UnitOf,
     Wanted,
     error,
     wanted_chips,
@@ -17,17 +16,20 @@ from ansible_collections.kvcache.ascend.plugins.module_utils.npu_wanted import (
 )
 
 
-def check_health(wanted: Wanted, seen: Seen, host: str, unit_of: UnitOf) -> list[Any]:
+def check_health(wanted: Wanted, seen: Seen, host: str) -> list[Any]:
+    """A chip that nobody asked for may be sick, but not unnoticed."""
     if wanted.health is None:
         return []
     accepted = HEALTH[:1] if wanted.health == "ok" else HEALTH[:2]
+    chosen = [(chip["npu_id"], chip["chip_id"]) for chip in wanted_chips(wanted, seen)]
     found = []
-    for chip in wanted_chips(wanted, seen):
+    for chip in seen["chips"]:
+        is_chosen = (chip["npu_id"], chip["chip_id"]) in chosen
         if chip["health"] == "OK":
             continue
         codes = f", codes {' '.join(chip['error_codes'])}" if chip["error_codes"] else ""
         what = f": {chip['error_information'][0]}" if chip["error_information"] else ""
-        make = warning if chip["health"] in accepted else error
+        make = warning if chip["health"] in accepted or not is_chosen else error
         found.append(
             make(
                 "npu_health",
@@ -40,7 +42,7 @@ def check_health(wanted: Wanted, seen: Seen, host: str, unit_of: UnitOf) -> list
     return found
 
 
-def check_links(wanted: Wanted, seen: Seen, host: str, unit_of: UnitOf) -> list[Any]:
+def check_links(wanted: Wanted, seen: Seen, host: str) -> list[Any]:
     if not wanted.links_up or seen["links"] is None:
         return []
     chosen = {chip["phy_id"] for chip in wanted_chips(wanted, seen)}
@@ -114,7 +116,7 @@ def _link_findings(link: Mapping[str, Any], host: str) -> list[Any]:
     return found
 
 
-def check_memory(wanted: Wanted, seen: Seen, host: str, unit_of: UnitOf) -> list[Any]:
+def check_memory(wanted: Wanted, seen: Seen, host: str) -> list[Any]:
     if wanted.min_free_memory_mb is None:
         return []
     return [
@@ -130,14 +132,14 @@ def check_memory(wanted: Wanted, seen: Seen, host: str, unit_of: UnitOf) -> list
     ]
 
 
-def check_processes(wanted: Wanted, seen: Seen, host: str, unit_of: UnitOf) -> list[Any]:
+def check_processes(wanted: Wanted, seen: Seen, host: str) -> list[Any]:
     if wanted.foreign_processes or not seen["processes"]:
         return []
     by_key = {(chip["npu_id"], chip["chip_id"]): chip for chip in wanted_chips(wanted, seen)}
     found = []
     for process in seen["processes"]:
         chip = by_key.get((process["npu_id"], process["chip_id"]))
-        unit = unit_of(process["pid"])
+        unit = process["unit"]
         if chip is None or any(fnmatch.fnmatch(unit or "", each) for each in wanted.own_units):
             continue
         name = process["name"] or "a hidden process"

@@ -8,7 +8,6 @@ from typing import Any, Sequence
 from ansible_collections.kvcache.ascend.plugins.module_utils import ascend_versions
 from ansible_collections.kvcache.ascend.plugins.module_utils.npu_wanted import (
     Seen,
-    UnitOf,
     Wanted,
     error,
     from_verdict,
@@ -16,30 +15,30 @@ from ansible_collections.kvcache.ascend.plugins.module_utils.npu_wanted import (
 )
 
 
-def check_hardware(wanted: Wanted, seen: Seen, host: str, unit_of: UnitOf) -> list[Any]:
+def check_hardware(wanted: Wanted, seen: Seen, host: str) -> list[Any]:
     return from_verdict("hardware_present", "npu_hardware", seen, host, "an NPU on PCI")
 
 
-def check_driver(wanted: Wanted, seen: Seen, host: str, unit_of: UnitOf) -> list[Any]:
+def check_driver(wanted: Wanted, seen: Seen, host: str) -> list[Any]:
     """Without hardware no driver can load; that is said once."""
     if seen["verdicts"]["hardware_present"]["ok"] is False:
         return []
     return from_verdict("driver_loaded", "npu_driver", seen, host, "a driver that has come up")
 
 
-def check_tool(wanted: Wanted, seen: Seen, host: str, unit_of: UnitOf) -> list[Any]:
+def check_tool(wanted: Wanted, seen: Seen, host: str) -> list[Any]:
     if not seen["device_nodes"]:
         return []
     return from_verdict("tool_usable", "npu_tool", seen, host, "npu-smi info lists the chips")
 
 
-def check_access(wanted: Wanted, seen: Seen, host: str, unit_of: UnitOf) -> list[Any]:
+def check_access(wanted: Wanted, seen: Seen, host: str) -> list[Any]:
     return from_verdict(
         "visible", "npu_access", seen, host, "the calling user can use every device node"
     )
 
 
-def check_count(wanted: Wanted, seen: Seen, host: str, unit_of: UnitOf) -> list[Any]:
+def check_count(wanted: Wanted, seen: Seen, host: str) -> list[Any]:
     """Where npu-smi can't be asked, the nodes tell the number."""
     if wanted.count is None:
         return []
@@ -62,7 +61,7 @@ def check_count(wanted: Wanted, seen: Seen, host: str, unit_of: UnitOf) -> list[
     ]
 
 
-def check_devices(wanted: Wanted, seen: Seen, host: str, unit_of: UnitOf) -> list[Any]:
+def check_devices(wanted: Wanted, seen: Seen, host: str) -> list[Any]:
     there = {node["number"] for node in seen["device_nodes"] if node["kind"] == "chip"}
     missing = [device for device in wanted.devices if device not in there]
     if not missing:
@@ -90,7 +89,7 @@ def _numbers(values: Sequence[int]) -> str:
     return ", ".join(f"{p[0]}-{p[-1]}" if len(p) > 1 else str(p[0]) for p in parts)
 
 
-def check_driver_version(wanted: Wanted, seen: Seen, host: str, unit_of: UnitOf) -> list[Any]:
+def check_driver_version(wanted: Wanted, seen: Seen, host: str) -> list[Any]:
     running, installed = seen["driver"]["running"], seen["driver"]["installed"]
     found = []
     if running and installed and running.lower() != installed.lower():
@@ -130,7 +129,7 @@ def check_driver_version(wanted: Wanted, seen: Seen, host: str, unit_of: UnitOf)
     return found
 
 
-def check_cann(wanted: Wanted, seen: Seen, host: str, unit_of: UnitOf) -> list[Any]:
+def check_cann(wanted: Wanted, seen: Seen, host: str) -> list[Any]:
     if wanted.cann is None and wanted.min_cann is None:
         return []
     expected = f"CANN {wanted.cann}" if wanted.cann else f"CANN {wanted.min_cann} or newer"
@@ -156,7 +155,7 @@ def check_cann(wanted: Wanted, seen: Seen, host: str, unit_of: UnitOf) -> list[A
         return []
     fitting = [each for each in others if _fits(wanted, each["version"])]
     fix = (
-        f"{fitting[0]['version']} is in {fitting[0]['path']}: point {active['by']} to it"
+        f"make {fitting[0]['path']}, which is there, the active one: by the link cann or ascend-toolkit/latest"
         if fitting
         else "install it beside the present one and make it the active one"
     )
@@ -169,7 +168,7 @@ def _fits(wanted: Wanted, version: str | None) -> bool:
     return wanted.min_cann is None or ascend_versions.is_older(version, wanted.min_cann) is False
 
 
-def check_compatibility(wanted: Wanted, seen: Seen, host: str, unit_of: UnitOf) -> list[Any]:
+def check_compatibility(wanted: Wanted, seen: Seen, host: str) -> list[Any]:
     """The pair of CANN and driver against a table: known not to work is an error, unknown a warning."""
     cann = (seen["cann"]["active"] or {}).get("version")
     driver = seen["driver"]["running"] or seen["driver"]["installed"]
@@ -203,7 +202,7 @@ def check_compatibility(wanted: Wanted, seen: Seen, host: str, unit_of: UnitOf) 
     ]
 
 
-def check_firmware(wanted: Wanted, seen: Seen, host: str, unit_of: UnitOf) -> list[Any]:
+def check_firmware(wanted: Wanted, seen: Seen, host: str) -> list[Any]:
     """The firmware package against the ranges that the driver on disk names for itself."""
     version = ascend_versions.version_key(seen["firmware"]["installed"])
     ranges = seen["driver"]["compatible_firmware"] or []

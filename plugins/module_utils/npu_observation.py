@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import getpass
 from dataclasses import dataclass
-from typing import Any, Mapping, Sequence
+from typing import Any, Callable, Mapping, Sequence
 
 from ansible_collections.kvcache.ascend.plugins.module_utils import (
     hccn_tool,
@@ -28,6 +28,7 @@ from ansible_collections.kvcache.ascend.plugins.module_utils.npu_tools import (
     tool_environment,
 )
 
+UnitOf = Callable[[int], "str | None"]
 VISIBLE_VARIABLE = "ASCEND_RT_VISIBLE_DEVICES"
 
 
@@ -44,8 +45,15 @@ class Options:
 
 
 def observe(
-    options: Options, files: Files, run: Runner, environment: Mapping[str, str], is_root: bool
+    options: Options,
+    files: Files,
+    run: Runner,
+    environment: Mapping[str, str],
+    *,
+    is_root: bool,
+    unit_of: UnitOf,
 ) -> dict[str, Any]:
+    """All of it. unit_of tells the systemd service of a process."""
     root = npu_software.install_root(files)
     tools = Tools(
         files=files,
@@ -72,7 +80,7 @@ def observe(
         "firmware": npu_software.firmware(files, root),
         "cann": npu_software.cann(files, _roots(options, root), environment),
         "chips": chips,
-        "processes": _processes(table, options.processes),
+        "processes": _processes(table, options.processes, unit_of),
         "links": links,
         "visible_devices": devices,
         "torch": _torch(options, run, tools.environment),
@@ -189,11 +197,17 @@ def _codes(tools: Tools, smi: str, chip: dict[str, Any]) -> dict[str, Any] | Non
     return parsed if "error_codes" in parsed else None
 
 
-def _processes(table: dict[str, Any], wanted: bool) -> list[dict[str, Any]] | None:
+def _processes(table: dict[str, Any], wanted: bool, unit_of: UnitOf) -> list[dict[str, Any]] | None:
     """None when they are not known: a table without a list of processes does not say that there are none."""
     if not wanted or not table.get("chips") or table.get("process_table") is False:
         return None
-    return table["processes"]
+    return [
+        {
+            **{key: process[key] for key in ("npu_id", "chip_id", "pid", "name", "memory_mb")},
+            "unit": unit_of(process["pid"]),
+        }
+        for process in table["processes"]
+    ]
 
 
 # --- links -------------------------------------------------------------------------------------------

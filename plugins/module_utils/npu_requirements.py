@@ -15,7 +15,6 @@ from ansible_collections.kvcache.ascend.plugins.module_utils import (
 from ansible_collections.kvcache.ascend.plugins.module_utils.npu_wanted import (
     Check,
     Seen,
-    UnitOf,
     Wanted,
 )
 
@@ -37,11 +36,9 @@ CHECKS: dict[str, Check] = {
 }
 
 
-def compare(
-    wanted: Wanted, seen: Seen, host: str, unit_of: UnitOf = lambda _pid: None
-) -> list[dict[str, str]]:
+def compare(wanted: Wanted, seen: Seen, host: str) -> list[dict[str, str]]:
     """All that is not as expected, in the order of CHECKS."""
-    return [each for check in CHECKS.values() for each in check(wanted, seen, host, unit_of)]
+    return [each for check in CHECKS.values() for each in check(wanted, seen, host)]
 
 
 def all_well(seen: Seen, host: str) -> dict[str, str]:

@@ -27,8 +27,7 @@ class Wanted:
 
 
 Seen = Dict[str, Any]
-UnitOf = Callable[[int], "str | None"]
-Check = Callable[[Wanted, Seen, str, UnitOf], List[Dict[str, str]]]
+Check = Callable[[Wanted, Seen, str], List[Dict[str, str]]]
 
 
 def error(check: str, host: str, observed: str, expected: str, fix: str) -> dict[str, str]:

@@ -26,7 +26,7 @@ options:
   devices:
     description:
       - Physical ids (the numbers of C(/dev/davinci*)) that must be there.
-      - State, ports, memory and processes are then checked on these chips only.
+      - Ports, memory and processes are then checked on these chips only, and the state of others is told as a warning.
     type: list
     elements: int
     default: []
@@ -181,10 +181,11 @@ def main() -> None:
         limited_command.run,
         dict(os.environ),
         is_root=os.geteuid() == 0,
+        unit_of=proc_services.unit_of_process,
     )
     host = platform.node()
     wanted = npu_arguments.wanted(module.params)
-    found = npu_requirements.compare(wanted, seen, host, proc_services.unit_of_process)
+    found = npu_requirements.compare(wanted, seen, host)
     findings = found or [npu_requirements.all_well(seen, host)]
     returned = {"changed": False, "npu": seen, "findings": findings}
     if finding.worst(findings) == finding.ERROR:

@@ -311,6 +311,10 @@ npu:
           description: Memory on the chip, in MB.
           type: int
           sample: 33154
+        unit:
+          description: The systemd service that it belongs to; null when to none, or when it is hidden.
+          type: str
+          sample: vllm@a.service
     links:
       description: RoCE port of each chip, in the order of RV(npu.chips); null with O(links=false) or without chips.
       type: list
@@ -522,6 +526,7 @@ from ansible_collections.kvcache.ascend.plugins.module_utils import (
     limited_command,
     npu_arguments,
     npu_observation,
+    proc_services,
 )
 from ansible_collections.kvcache.ascend.plugins.module_utils.npu_files import Files
 
@@ -537,6 +542,7 @@ def main() -> None:
         limited_command.run,
         dict(os.environ),
         is_root=os.geteuid() == 0,
+        unit_of=proc_services.unit_of_process,
     )
     module.exit_json(changed=False, npu=seen)
 

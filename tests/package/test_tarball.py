@@ -19,7 +19,7 @@ ALLOWED = re.compile(
     r"|meta/runtime\.yml"
     r"|docs/[\w-]+\.md"
     r"|playbooks/\w+\.yml"
-    r"|plugins/(doc_fragments|filter|module_utils|modules)/\w+\.(py|yml)"
+    r"|plugins/(action|doc_fragments|filter|module_utils|modules)/\w+\.(py|yml)"
     r"|roles/\w+/README\.md"
     r"|roles/\w+/(defaults|files|handlers|meta|tasks|vars)/\w+\.yml"
     r"|roles/release/files/locks/([\w.-]+\.txt|index\.yml)"
@@ -87,7 +87,9 @@ def test_no_file_is_large(tarball: Path) -> None:
         assert [member.name for member in archive.getmembers() if member.size > 200_000] == []
 
 
-@pytest.mark.parametrize("playbook", ["site", "mooncake", "mooncake_master", "verify", "bootstrap"])
+@pytest.mark.parametrize(
+    "playbook", ["site", "preflight", "mooncake", "mooncake_master", "verify", "bootstrap"]
+)
 def test_playbooks_are_found_by_their_full_names(elsewhere: Path, playbook: str) -> None:
     run(
         ["ansible-playbook", f"kvcache.ascend.{playbook}", "-i", "hosts", "--syntax-check"],

@@ -20,6 +20,8 @@ from ansible_collections.kvcache.ascend.plugins.module_utils import (
 from ansible_collections.kvcache.ascend.plugins.module_utils.npu_files import Files
 from ansible_collections.kvcache.ascend.tests.testbed.ascend import states
 
+# The services of processes in the samples, which run on no machine.
+UNITS = {717872: "vllm@a.service", 951828: "other.service"}
 ASCEND = Path(states.__file__).parent
 
 
@@ -94,5 +96,6 @@ def look(
         files,
         limited_command.run,
         {"PATH": "/usr/bin:/bin", **(environment or {})},
-        is_root,
+        is_root=is_root,
+        unit_of=UNITS.get,
     )

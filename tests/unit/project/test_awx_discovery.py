@@ -41,7 +41,7 @@ def names(paths: list[Path]) -> set[str]:
 
 def test_the_root_playbooks_are_offered() -> None:
     playbooks = names([path for path in files() if is_playbook(path)])
-    assert {"site.yml", "verify.yml", "bootstrap.yml"} <= playbooks
+    assert {"site.yml", "preflight.yml", "verify.yml", "bootstrap.yml"} <= playbooks
 
 
 def test_inventories_are_offered_and_not_taken_for_playbooks() -> None:
