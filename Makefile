@@ -61,8 +61,8 @@ molecule: tools ## every scenario; SCENARIOS="release mooncake" for some
 	$(TESTBED) prepare
 	tests/tools/molecule_scenarios $(SCENARIOS)
 
-bench: tools ## what a run without changes costs, beside a ping (needs the hosts of "make demo")
-	tests/tools/bench
+bench: tools ## how long things take, on the hosts of "make demo"; BENCH="npus" for some subjects
+	tests/tools/bench $(BENCH)
 
 docs: tools ## generate the reference pages
 	python tests/tools/release_docs.py > docs/releases.md

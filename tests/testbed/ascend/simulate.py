@@ -103,7 +103,7 @@ def software(state: states.State) -> None:
         ]
         write(Path("/etc/hccn.conf"), "".join(lines))
     if state.has_tools:
-        script = f'#!/bin/sh\nexec python3 {HERE}/tool.py "${{0##*/}}" "$@"\n'
+        script = f'#!/bin/sh\nexec python3 -S {HERE}/tool.py "${{0##*/}}" "$@"\n'
         write(Path("/usr/local/sbin/npu-smi"), script, 0o755)
         write(ROOT / "driver" / "tools" / "hccn_tool", script, 0o755)
 

@@ -11,15 +11,15 @@ import os
 import signal
 import sys
 import time
-from pathlib import Path
 
-STATE = Path(os.environ.get("TESTBED_ASCEND_STATE", "/var/lib/testbed-ascend/state.json"))
+STATE = os.environ.get("TESTBED_ASCEND_STATE", "/var/lib/testbed-ascend/state.json")
 NO_ANSWER = 64
 
 
 def main() -> int:
     call = " ".join([os.path.basename(sys.argv[1]), *sys.argv[2:]])
-    answers = json.loads(STATE.read_text(encoding="utf-8"))["answers"]
+    with open(STATE, encoding="utf-8") as state:
+        answers = json.load(state)["answers"]
     # "*" is the answer of a tool that can't work at all, whatever it is asked.
     answer = answers.get(call) or answers.get(f"{sys.argv[1]} *")
     if answer is None:
