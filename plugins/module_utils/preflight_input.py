@@ -75,7 +75,12 @@ def _read(
         seen=seen,
         npu=npu.get("npu"),
         trouble="" if seen else trouble_of(looked),
+        npu_trouble=trouble_of(npu) if seen and _was_asked(npu) and "npu" not in npu else "",
     )
+
+
+def _was_asked(result: Mapping[str, Any]) -> bool:
+    return bool(result) and not result.get("skipped")
 
 
 def _look_up(name: Any, rows: Any, spec_of: SpecOf) -> tuple[dict[str, Any] | None, str]:

@@ -30,6 +30,7 @@ class Host:
     seen: dict[str, Any] | None = None  # None: the host could not be looked at
     npu: dict[str, Any] | None = None
     trouble: str = ""  # why it could not be looked at
+    npu_trouble: str = ""  # why its NPUs could not be looked at
     inventory: dict[str, list[str]] = field(default_factory=dict)  # all groups, also beyond a limit
 
     def get(self, name: str, default: Any = None) -> Any:

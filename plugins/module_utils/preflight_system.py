@@ -23,13 +23,14 @@ FAMILIES = ("debian", "ubuntu", "openeuler", "rhel", "fedora", "centos", "eulero
 
 def check_reachable(host: Host) -> list[Finding]:
     """Ansible gets in, may use sudo, and finds a Python."""
-    if not host.trouble:
+    what = "it" if host.trouble else "its NPUs"
+    if not host.trouble and not host.npu_trouble:
         return []
     return [
         error(
             "reachable",
             host.name,
-            f"it could not be looked at: {host.trouble}",
+            f"{what} could not be looked at: {host.trouble or host.npu_trouble}",
             "SSH with a key, sudo, and Python 3.8 or newer",
             "try ansible -b -m ping <name>; bootstrap.yml brings a key; or take it out of the inventory",
         )

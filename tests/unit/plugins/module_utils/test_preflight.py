@@ -181,6 +181,7 @@ CASES: list[tuple[str, str, Change, str]] = [
     ("error", "clock", _set("seen.clock", {"host": 930.0, "asked": 1000.0, "answered": 1001.0}),
      "its clock is 70 s behind the others'"),
     ("error", "reachable", _unreachable, "it could not be looked at: No route to host"),
+    ("error", "reachable", _set("npu_trouble", "a reason"), "its NPUs could not be looked at: a reason"),
     ("error", "variables", _set("broken", {"mooncake_root": "'x' is undefined"}),
      "mooncake_root can't be used: 'x' is undefined"),
     ("error", "variables", _set("names", ["mooncake_master_port"]), "mooncake_master_port does nothing"),
@@ -406,6 +407,8 @@ def test_results_of_tasks_become_hosts() -> None:
          "host": {"unreachable": True, "msg": "Task failed: Module failed: Failed to\n connect."}, "npu": {}},
         {"name": "b", "groups": [], "settings": {}, "host": {"host": {"x": 1}}, "npu": {"npu": {"y": 2}}},
         {"name": "c"},
+        {"name": "d", "host": {"host": {"x": 1}}, "npu": {"msg": "boom", "failed_when_result": False}},
+        {"name": "e", "host": {"host": {"x": 1}}, "npu": {"skipped": True, "skip_reason": "x"}},
     ]  # fmt: skip
     asked: list[str] = []
 
@@ -413,11 +416,14 @@ def test_results_of_tasks_become_hosts() -> None:
         asked.append(name)
         raise ValueError("there is none")
 
-    first, second, third = preflight_input.read_hosts(results, look_up, {"vllm": ["a"]})
+    first, second, third, fourth, fifth = preflight_input.read_hosts(
+        results, look_up, {"vllm": ["a"]}
+    )
     assert (first.trouble, first.release_problem) == ("Failed to connect", "there is none")
     assert (second.trouble, second.seen, second.npu) == ("", {"x": 1}, {"y": 2})
     assert "release_name is not set" in second.release_problem
     assert third.trouble == "the run did not come so far"
+    assert (fourth.trouble, fourth.npu_trouble, fifth.npu_trouble) == ("", "boom", "")
     assert asked == ["0.23"]
 
 
