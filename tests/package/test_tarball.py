@@ -19,7 +19,7 @@ ALLOWED = re.compile(
     r"|meta/runtime\.yml"
     r"|docs/[\w-]+\.md"
     r"|playbooks/\w+\.yml"
-    r"|plugins/(action|doc_fragments|filter|module_utils|modules)/\w+\.(py|yml)"
+    r"|plugins/(action|callback|doc_fragments|filter|module_utils|modules)/\w+\.(py|yml)"
     r"|roles/\w+/README\.md"
     r"|roles/\w+/(defaults|files|handlers|meta|tasks|vars)/\w+\.yml"
     r"|roles/release/files/locks/([\w.-]+\.txt|index\.yml)"
