@@ -22,6 +22,7 @@ ALLOWED = re.compile(
     r"|plugins/(action|callback|doc_fragments|filter|module_utils|modules)/\w+\.(py|yml)"
     r"|roles/\w+/README\.md"
     r"|roles/\w+/(defaults|files|handlers|meta|tasks|vars)/\w+\.yml"
+    r"|roles/python_stack/files/uv-\w+\.txt"
     r"|roles/release/files/locks/([\w.-]+\.txt|index\.yml)"
     r"|roles/\w+/templates/[\w.-]+\.j2)$"
 )
@@ -88,7 +89,19 @@ def test_no_file_is_large(tarball: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "playbook", ["site", "preflight", "mooncake", "mooncake_master", "verify", "bootstrap"]
+    "playbook",
+    [
+        *(
+            "site",
+            "preflight",
+            "mooncake",
+            "mooncake_master",
+            "python_stack",
+            "bundle",
+            "verify",
+            "bootstrap",
+        ),
+    ],
 )
 def test_playbooks_are_found_by_their_full_names(elsewhere: Path, playbook: str) -> None:
     run(

@@ -116,6 +116,7 @@ def connection() -> dict[str, Any]:
         "ansible_ssh_private_key_file": str(STATE / "id_ed25519"),
         "ansible_ssh_common_args": f"-o UserKnownHostsFile={STATE / 'known_hosts'} -o ConnectTimeout=5",
         "release_name": "cpu",
+        "python_stack_enabled": False,
         "mooncake_master_address": "sys-1",
         "site_ca_files": sorted(
             str(path) for path in Path("/usr/local/share/ca-certificates").glob("*.crt")

@@ -78,6 +78,9 @@ host_args() { # NAME ADDRESS
   for mount in "${OPT_TMPFS[@]}"; do
     printf '%s\n' --tmpfs "${mount%%:*}:exec,mode=0755,size=${mount#*:}"
   done
+  for mount in "${OPT_MOUNT[@]}"; do
+    printf '%s\n' --volume "$mount:ro"
+  done
   printf '%s\n' --label "$LABEL.name=$1" --label "$LABEL.address=$2" --label "$LABEL.group=$OPT_GROUP" \
     --label "$LABEL.state=$STATE_DIR"
 }

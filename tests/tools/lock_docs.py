@@ -41,6 +41,8 @@ A release whose packages are not all on the public index needs another one. Make
 UV_INDEX=https://mirror.example.com/ascend/simple make lock LOCKS="--output ~/locks 0.23.0"
 ```
 
+Name its folder in `python_stack_lock_dir` and the index in `python_stack_extra_index_urls`:
+[python-stack.md](python-stack.md).
 `UV_DEFAULT_INDEX` replaces the public index, `UV_FIND_LINKS` adds a folder with wheels. `--rows FILE` adds releases of your
 own, from a YAML file with `release_extra_rows`.
 
