@@ -159,8 +159,14 @@ sshd_answers() { # ADDRESS
 }
 
 host_give_up() { # NAME CONTAINER WHAT
+  local log
+  log=$(docker logs --tail 15 "$2" 2>&1 | sed 's/\x1b\[[0-9;]*[A-Za-z]//g')
+  # Each systemd takes some of what the kernel gives to all containers together.
+  if [[ $log == *"inotify object: Too many open files"* ]]; then
+    die "$1: this machine has no inotify instances left for another systemd: stop hosts that you don't need ('testbed down'), or raise the limit with 'sysctl -w fs.inotify.max_user_instances=1024'"
+  fi
   progress "last lines of $2's log:"
-  docker logs --tail 15 "$2" 2>&1 | sed 's/\x1b\[[0-9;]*[A-Za-z]//g' >&2 || true
+  echo "$log" >&2
   die "$1: $3: look around with 'docker exec -it $2 bash', then 'testbed down $1' and 'testbed up' again"
 }
 
