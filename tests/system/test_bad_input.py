@@ -78,7 +78,12 @@ def test_a_package_index_that_can_not_be_reached(fleet: Fleet) -> None:
 
 
 def test_a_wheel_folder_without_the_wheel(fleet: Fleet) -> None:
-    run = fleet.play("site.yml", "--check", mooncake_wheel_dir="/var/empty")
+    wheels = fleet.folder.parent / "wheels"
+    gone = fleet.play("site.yml", "--check", mooncake_wheel_dir=str(wheels))
+    assert gone.status != 0
+    assert f"mooncake_wheel_dir: {wheels} is not there. Fix: make the folder" in gone.flat
+    wheels.mkdir()
+    run = fleet.play("site.yml", "--check", mooncake_wheel_dir=str(wheels))
     assert run.status != 0
     assert "there is no mooncake_transfer_engine_non_cuda-0.3.13.post1 for cp311" in run.flat
     assert "Fix: fetch it: pip download --no-deps" in run.flat
