@@ -98,7 +98,7 @@ def _active(
     roots: Iterable[str],
 ) -> dict[str, Any] | None:
     links = [(f"{root}/cann", f"{root}/ascend-toolkit/latest") for root in roots]
-    named = [(name, path) for name, path in variables.items()]
+    named = list(variables.items())
     named += [(path, path) for pair in links for path in pair if files.is_folder(path)]
     for by, path in named:
         # `latest` is a link, or a folder of links into the tree.
