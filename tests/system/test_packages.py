@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 from typing import Iterator
 
@@ -29,6 +28,14 @@ def install(fleet: Fleet, *arguments: str, wait: int = 5) -> Run:
     )
 
 
+@pytest.fixture(autouse=True)
+def installed(fleet: Fleet) -> None:
+    """Mooncake itself is there, with its own packages and the trust of the network: one package is all that is missing."""
+    if not on_host("sys-2", "readlink /opt/kvcache/mooncake/current || true").strip():
+        run = fleet.play("playbooks/mooncake.yml", "--limit", "sys-2")
+        assert run.status == 0, run.output
+
+
 @pytest.fixture(params=["/var/lib/dpkg/lock-frontend", "/var/lib/apt/lists/lock"])
 def held(hosts: None, request: pytest.FixtureRequest) -> Iterator[str]:
     """A lock that another process holds on the host."""
@@ -40,8 +47,7 @@ def held(hosts: None, request: pytest.FixtureRequest) -> Iterator[str]:
 def test_a_lock_that_another_holds_is_named_with_what_to_do(fleet: Fleet, held: str) -> None:
     run = install(fleet)
     assert run.status != 0
-    # Beside it stand the packages of Mooncake itself where this is the host's first run.
-    assert re.search(r"apt could not install [a-z0-9, .+-]*tree", run.flat), run.output
+    assert "apt could not install tree" in run.flat
     assert "another package manager is at work on the host (waited 5 s)" in run.flat
     assert "or wait longer with site_package_lock_timeout, then run again." in run.flat
 
@@ -58,7 +64,7 @@ def test_a_dpkg_that_was_killed_is_told_to_finish(fleet: Fleet) -> None:
     on_host("sys-2", f": > {JOURNAL}")
     shown = install(fleet, "--check")
     assert shown.status == 0, shown.output
-    assert re.search(r"Would install for Mooncake: [a-z0-9, .+-]*tree", shown.flat), shown.output
+    assert "Would install for Mooncake: tree" in shown.flat
     assert on_host("sys-2", f"ls {JOURNAL}").strip() == JOURNAL
     run = install(fleet)
     assert run.status == 0, run.output
