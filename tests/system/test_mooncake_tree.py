@@ -180,22 +180,6 @@ def test_a_link_to_nothing_is_set_anew(fleet: Fleet, saved: str) -> None:
     assert on_host("sys-2", SERVICE_SEES).startswith("mooncake_master version")
 
 
-def test_a_disk_that_is_full_when_the_link_is_set(fleet: Fleet, saved: str) -> None:
-    """Only inodes run out, which nothing before that task would need."""
-    on_host(
-        "sys-2",
-        f"rm {BUILDS}/current && mv {BUILDS} /opt/full && mkdir {BUILDS}"
-        f" && mount -t tmpfs -o mode=755,nr_inodes=$(($(find /opt/full | wc -l) + 1)) tmpfs {BUILDS}"
-        f" && cp -a /opt/full/. {BUILDS} && ! touch {BUILDS}/one 2>/dev/null",
-    )
-    try:
-        run = mooncake(fleet)
-    finally:
-        on_host("sys-2", f"umount {BUILDS} && rmdir {BUILDS} && mv /opt/full {BUILDS}")
-    assert run.status != 0
-    assert '(at "Switch to the build"), "current" is as it was: the disk is full.' in run.flat
-
-
 def test_a_root_that_services_can_not_see(fleet: Fleet, installed: str) -> None:
     run = mooncake(fleet, mooncake_root="/home/ops/mooncake")
     assert run.status != 0
