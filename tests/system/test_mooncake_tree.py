@@ -217,3 +217,29 @@ def test_diff_of_an_installation_shows_the_build_and_not_its_thousand_files(
     assert f"+++ after: {BUILDS}/{saved}" in run.output
     assert ".pyc" not in run.output
     assert len(run.output.splitlines()) < 400
+
+
+@pytest.fixture
+def full() -> Iterator[str]:
+    """A file system with a build that was made and never switched to, and with no room for the link."""
+    root = "/srv/small/mooncake"
+    on_host("sys-2", "mkdir -p /srv/small && mount -t tmpfs -o size=2g,mode=755 none /srv/small")
+    try:
+        on_host("sys-2", f"cp -a {BUILDS} {root} && rm {root}/current")
+        used = on_host("sys-2", "df --output=iused /srv/small | tail -n 1").strip()
+        on_host("sys-2", f"mount -o remount,nr_inodes={used} /srv/small")
+        yield root
+    finally:
+        on_host("sys-2", "umount /srv/small")
+
+
+def test_a_file_system_that_is_full_at_the_switch(fleet: Fleet, saved: str, full: str) -> None:
+    run = mooncake(fleet, mooncake_root=full)
+    assert run.status != 0
+    assert '(at "Switch to the build"), "current" is as it was: the disk is full' in run.flat
+    assert f"Fix: free space below {full}" in run.flat
+    assert on_host("sys-2", f"ls -A {full}").strip() == saved
+    on_host("sys-2", "mount -o remount,nr_inodes=1m /srv/small")
+    run = mooncake(fleet, mooncake_root=full)
+    assert run.status == 0, run.output
+    assert on_host("sys-2", f"readlink {full}/current").strip() == saved
