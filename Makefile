@@ -26,7 +26,9 @@ plan-test:
 	@tests/tools/real_masters plan
 	@$(TESTBED) plan | sed 's/^/  /'
 
-test: plan-test tools lint units package sanity masters system molecule ## everything; needs root, for the test hosts
+test: plan-test tools ## everything, two at a time (JOBS=1: one after the other); needs root, for the test hosts
+	$(TESTBED) prepare
+	tests/tools/side_by_side system sanity units lint package masters $(SCENARIOS:%=molecule-%)
 	@echo "make test: all passed"
 
 tools: ## install the tools into .venv
@@ -55,11 +57,14 @@ masters: tools ## the modules against real masters of three Mooncake versions, o
 
 system: tools ## bad input and failures, on real test hosts
 	$(TESTBED) prepare
-	pytest tests/system
+	pytest -vv tests/system
 
-molecule: tools ## every scenario; SCENARIOS="release mooncake" for some
+molecule: tools ## every scenario, two at a time; SCENARIOS="release mooncake" for some
 	$(TESTBED) prepare
-	tests/tools/molecule_scenarios $(SCENARIOS)
+	tests/tools/side_by_side $(SCENARIOS:%=molecule-%)
+
+molecule-%: tools
+	tests/tools/molecule_scenario $*
 
 bench: tools ## how long things take, on the hosts of "make demo"; BENCH="npus" for some subjects
 	tests/tools/bench $(BENCH)
