@@ -37,5 +37,6 @@ class FilterModule:
             "python_stack_place": place,
             "python_stack_surplus": python_stack.surplus,
             "python_stack_wheel_problem": python_stack_plan.wheel_problem,
+            "python_stack_archive": python_stack_plan.archive,
             "python_stack_instance_problem": python_stack_plan.instance_problem,
         }

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from typing import Any
 
@@ -147,6 +148,20 @@ def wheel_problem(wheels: list[dict[str, Any]], folder: str) -> str:
         f"have another size: {', '.join(wrong[:3])}{' …' if len(wrong) > 3 else ''}. Fix: fill it on a machine with "
         "internet (playbooks/bundle.yml), and bring the whole folder."
     )
+
+
+def archive(wheels: list[dict[str, Any]], folder: str) -> str:
+    """Return the path of the archive of these wheels in their folder: another one when a wheel was brought anew."""
+    folder = os.path.expanduser(folder)
+    stamps = []
+    for item in wheels:
+        path = os.path.join(folder, item["wheel"])
+        seen = os.stat(path) if os.path.isfile(path) else None
+        stamps.append(
+            [item["wheel"], item["sha256"], seen and seen.st_size, seen and seen.st_mtime_ns]
+        )
+    digest = hashlib.sha256(json.dumps(stamps).encode()).hexdigest()[:16]
+    return os.path.join(folder, f".wheels-{digest}.tar")
 
 
 def instance_problem(instances: list[dict[str, Any]], release: str) -> str:

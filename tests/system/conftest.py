@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 TESTBED = ROOT / "tests" / "testbed" / "testbed"
 STATE = Path(os.environ.get("KVCACHE_TESTBED_STATE", ROOT / ".testbed"))
 PREFIX = os.environ.get("KVCACHE_TESTBED_PREFIX", "172.31.88")
-OCTETS = {"sys-1": 41, "sys-2": 42, "sys-full": 43}
+OCTETS = {"sys-1": 41, "sys-2": 42, "sys-full": 43, "sys-stack": 44}
 
 
 def testbed(*arguments: str) -> str:

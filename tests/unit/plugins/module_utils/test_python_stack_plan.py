@@ -125,6 +125,16 @@ def test_wheels_that_a_folder_lacks_are_counted(tmp_path: Path) -> None:
     assert "a-0.whl, a-1.whl" in problem
 
 
+def test_a_wheel_that_is_brought_anew_makes_another_archive(tmp_path: Path) -> None:
+    wheels: list[dict[str, Any]] = [{"wheel": "a-1.whl", "sha256": "0" * 64}]
+    (tmp_path / "a-1.whl").write_text("damaged")
+    before = python_stack_plan.archive(wheels, str(tmp_path))
+    assert python_stack_plan.archive(wheels, str(tmp_path)) == before
+    assert Path(before).parent == tmp_path
+    (tmp_path / "a-1.whl").write_text("as it is")
+    assert python_stack_plan.archive(wheels, str(tmp_path)) != before
+
+
 def test_instances_may_not_ask_for_two_stacks() -> None:
     same = [{"name": "a"}, {"name": "b", "release_name": "0.13.0"}]
     assert python_stack_plan.instance_problem(same, "0.13.0") == ""
