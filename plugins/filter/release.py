@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ FILES = Path(__file__).resolve().parents[2] / "roles" / "release" / "files"
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
+@functools.lru_cache(maxsize=None)
 def load_tables(folder: Path = FILES) -> dict[str, Any]:
     """Return the tables ``releases``, ``mooncake``, ``master_flags`` and ``connectors``, each from a file of its own."""
     tables: dict[str, Any] = {}

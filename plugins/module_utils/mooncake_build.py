@@ -50,9 +50,7 @@ def wheel_problems(wheel: dict[str, Any] | None, platform: dict[str, Any]) -> li
     `platform` is what PLATFORM_SCRIPT prints.
     """
     if not wheel:
-        return [
-            "it is not published as a wheel for this platform, and compiling it is not supported yet"
-        ]
+        return ["it is not published as a wheel for this platform"]
     problems = []
     architectures, pythons = wheel["architectures"], wheel["pythons"]
     if platform["architecture"] not in architectures:
@@ -118,19 +116,24 @@ def write_manifest(tree: str, manifest: dict[str, Any]) -> None:
     os.chmod(path, 0o644)
 
 
+def read_manifest(tree: str) -> dict[str, Any] | None:
+    """Return the manifest in `tree`; None when there is none that can be read."""
+    try:
+        with open(os.path.join(tree, MANIFEST), encoding="utf-8") as handle:
+            manifest = json.load(handle)
+    except (OSError, ValueError):
+        return None
+    return manifest if isinstance(manifest, dict) else None
+
+
 def read_builds(root: str) -> list[dict[str, Any]]:
     """Return the manifests of all complete builds below `root`, without their file lists, sorted by build id."""
     builds = []
     for name in sorted(os.listdir(root)) if os.path.isdir(root) else []:
-        path = os.path.join(root, name, MANIFEST)
         if name.startswith(".") or os.path.islink(os.path.join(root, name)):
             continue
-        try:
-            with open(path, encoding="utf-8") as handle:
-                manifest = json.load(handle)
-        except (OSError, ValueError):
-            continue
-        if not isinstance(manifest, dict) or manifest.get("build_id") != name:
+        manifest = read_manifest(os.path.join(root, name))
+        if manifest is None or manifest.get("build_id") != name:
             continue
         builds.append({key: value for key, value in manifest.items() if key != "files"})
     return builds

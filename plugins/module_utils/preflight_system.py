@@ -100,9 +100,10 @@ def check_python(host: Host) -> list[Finding]:
 
 def check_mooncake_wheel(host: Host) -> list[Finding]:
     """The same rule that the role mooncake holds a wheel to."""
-    if host.get("mooncake_install_method", "wheel") != "wheel":
-        raise DoesNotApply("mooncake_install_method is not wheel")
     spec, python = spec_of(host), seen_of(host)["python"]
+    by_release = "wheel" if spec["mooncake"]["wheel"] else "source"
+    if (host.get("mooncake_install_method") or by_release) != "wheel":
+        raise DoesNotApply("mooncake_install_method is not wheel")
     if python["platform"] is None:
         raise DoesNotApply("its Python does not run")
     return [
@@ -111,7 +112,8 @@ def check_mooncake_wheel(host: Host) -> list[Finding]:
             host.name,
             f"Mooncake {spec['mooncake']['version']} can't be installed: {problem}",
             "a wheel that fits the host",
-            "choose another release_name, or set mooncake_python to a Python that the wheel is made for",
+            "set mooncake_install_method to source, choose another release_name, or set mooncake_python to a Python that "
+            "the wheel is made for",
         )
         for problem in mooncake_build.wheel_problems(spec["mooncake"]["wheel"], python["platform"])
     ]

@@ -59,10 +59,19 @@ def test_an_unknown_release_names_the_known_ones(fleet: Fleet) -> None:
     assert on_host("sys-1", BUILDS) == ""
 
 
-def test_a_release_without_a_wheel_says_so_before_anything_is_installed(fleet: Fleet) -> None:
-    run = fleet.play("site.yml", release_name="0.11.0rc3")
+def test_a_release_to_compile_names_the_missing_cann_before_anything_is_installed(
+    fleet: Fleet,
+) -> None:
+    run = fleet.play("playbooks/mooncake.yml", release_name="0.11.0rc3")
+    assert run.status != 0
+    assert "can't be compiled: there is no CANN at /usr/local/Ascend/cann" in run.flat
+    assert "name its folder in mooncake_cann_home" in run.flat
+    run = fleet.play(
+        "playbooks/mooncake.yml", release_name="0.11.0rc3", mooncake_install_method="wheel"
+    )
     assert run.status != 0
     assert "not published as a wheel" in run.flat
+    assert "set mooncake_install_method to source" in run.flat
     assert on_host("sys-1", BUILDS) == ""
 
 

@@ -100,7 +100,7 @@ def install_text(spec: dict[str, Any]) -> str:
     """Return whether the release's Mooncake can be installed today, and by which method."""
     wheel = spec["mooncake"]["wheel"]
     if not wheel:
-        return "no: it must be compiled, which is to come"
+        return "yes, [compiled](build.md)" if spec["mooncake"]["source"]["tag"] else "no"
     return f"yes, by wheel ({', '.join(wheel['architectures'])})"
 
 
