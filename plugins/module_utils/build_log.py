@@ -64,13 +64,6 @@ def progress(output: str) -> dict[str, Any]:
     }
 
 
-def tail(output: str, size: int = 20000) -> str:
-    """Return the end of `output`, beginning with a whole line: enough to see how far a build is."""
-    if len(output) <= size:
-        return output
-    return output[-size:].split("\n", 1)[-1]
-
-
 def short_step(what: str) -> str:
     """Return a generator's step as ``file.cpp``, or as it is when it names no file."""
     match = OBJECT.search(what)

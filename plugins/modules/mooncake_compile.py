@@ -145,7 +145,7 @@ def plan_of(module: AnsibleModule) -> dict:
 
 def result_of(folder: str, state: dict) -> dict:
     """Return what is told of a job, and what is wrong with one that failed."""
-    output = build_log.tail(build_job.log_of_step(folder, state))
+    output = build_job.log_of_step(folder, state)
     result = {
         "phase": state["phase"],
         "step": state.get("step"),
@@ -161,9 +161,7 @@ def result_of(folder: str, state: dict) -> dict:
             "fix": "look for the cause (journalctl -k), then run again: it goes on where it stopped",
         }
     elif state["phase"] == "ended" and state["status"] != 0:
-        why = build_log.explain(
-            build_job.log_of_step(folder, state), state["status"], state["step"]
-        )
+        why = build_log.explain(output, state["status"], state["step"])
     else:
         return result
     log = f"{folder}/log"

@@ -129,8 +129,3 @@ def test_whatever_is_printed_there_is_a_cause_and_a_fix(output: str, status: int
     why = build_log.explain(output, status, "compile Mooncake")
     assert why["kind"] in ("host", "source")
     assert why["cause"] and why["fix"]
-
-
-def test_the_tail_begins_with_a_whole_line() -> None:
-    assert build_log.tail("a" * 100 + "\nline\n", 10) == "line\n"
-    assert build_log.tail("short") == "short"
