@@ -16,8 +16,6 @@ from ansible_collections.kvcache.ascend.plugins.module_utils import (
 )
 
 ROLES = Path(__file__).resolve().parents[2] / "roles"
-# Read by roles that are still to come.
-TO_COME = ("vllm_instances", "vllm_options", "vllm_secrets")
 
 
 def _type_problem(name: str, value: Any, option: dict[str, Any] | None) -> str:
@@ -80,7 +78,7 @@ class ActionModule(ActionBase):
             "settings": settings,
             "broken": broken,
             "ports": _ports(host),
-            "known": sorted({*options, *self._published(), *TO_COME}),
+            "known": sorted({*options, *self._published()}),
             "names": sorted({str(name) for name in names}),
         }
 

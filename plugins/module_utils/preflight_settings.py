@@ -174,13 +174,14 @@ def check_instances(host: Host) -> list[Finding]:
 
 
 def _ranks_findings(host: Host, instance: vllm_instance.Instance) -> list[Finding]:
-    if host.platform != "npu" or instance.ranks == len(instance.devices):
+    problem = vllm_instance.ranks_problem(instance)
+    if host.platform != "npu" or not problem:
         return []
     return [
         error(
             "instances",
             host.name,
-            f"instance {instance.name} has {instance.ranks} ranks and {len(instance.devices)} devices",
+            problem,
             "an NPU for each rank",
             "name as many devices as tensor-parallel-size times data-parallel-size",
         )

@@ -19,6 +19,9 @@ CHECK_SEGMENT = "vllm_segment"
 PEER_TO_PEER = "P2PHANDSHAKE"
 EMBEDDED, STANDALONE = "embedded", "standalone-store"
 
+# Lists of folders: what a user adds comes before what CANN needs, and does not replace it.
+_LISTS_OF_FOLDERS = ("LD_LIBRARY_PATH", "PATH", "PYTHONPATH")
+
 # vLLM's readers take KB, MB and GB as powers of 1024 and know no KiB.
 _TEXT_UNITS = ((1024**3, "GB"), (1024**2, "MB"), (1024, "KB"))
 
@@ -126,7 +129,9 @@ def environment(
         made[connector["config_path_variable"]] = config_path
         # Where it is not needed it does no harm.
         made["PYTHONHASHSEED"] = hash_seed
-    made.update(instance.env)
+    for name, value in instance.env.items():
+        after = f":{made[name]}" if name in _LISTS_OF_FOLDERS and made.get(name) else ""
+        made[name] = value + after
     return made
 
 

@@ -95,6 +95,15 @@ class Instance:
         return self.ranks * (self.segment_bytes + self.buffer_bytes)
 
 
+def ranks_problem(instance: Instance) -> str:
+    """Why an instance can't run on an NPU host; empty when it has an NPU for each rank."""
+    if instance.ranks == len(instance.devices):
+        return ""
+    return (
+        f"instance {instance.name} has {instance.ranks} ranks and {len(instance.devices)} devices"
+    )
+
+
 def option_name(name: str) -> str:
     """The name as "vllm serve" writes it, without the leading dashes."""
     return name.lstrip("-").replace("_", "-")
