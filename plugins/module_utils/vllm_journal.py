@@ -94,7 +94,7 @@ CAUSES = (
 )
 """Pattern, cause and fix, the more telling first: what only follows from another stands behind it."""
 
-STARTED = re.compile(r"^Start(?:ing|ed) [^\n]*vLLM", re.MULTILINE)
+STARTED = re.compile(r"^Starting [^\n]*vLLM", re.MULTILINE)
 RAISED = re.compile(r"\b(?P<what>[A-Z]\w*(?:Error|Exception): [^\n]+)")
 EMPTY_WORDS = "Engine core initialization failed"
 

@@ -25,12 +25,22 @@ def action(service: Mapping[str, Any], config: str) -> str:
     return NONE if running == config and service["active"] == "active" else RESTART
 
 
-def state(results: Iterable[Mapping[str, Any]], instance: Mapping[str, Any]) -> dict[str, Any]:
-    """The action for one instance, of the ``results`` of service_state_info in a loop over instances."""
+def state(
+    results: Iterable[Mapping[str, Any]], instance: Mapping[str, Any], changed: bool = False
+) -> dict[str, Any]:
+    """The action for one instance, of the ``results`` of service_state_info in a loop over instances.
+
+    `changed` says that one of its files was not as it should be: the process may have read it so.
+    """
     (service,) = [
         result["service_state"] for result in results if result["item"]["name"] == instance["name"]
     ]
-    return {"action": action(service, instance["config"]), "exists": service["exists"]}
+    wanted = action(service, instance["config"])
+    return {
+        "action": RESTART if changed and wanted == NONE else wanted,
+        "exists": service["exists"],
+        "failed": service["active"] == "failed",
+    }
 
 
 def pending(results: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 from ansible_collections.kvcache.ascend.plugins.module_utils import vllm_journal
 
+START = "Starting vllm@a.service - vLLM instance a...\nStarted vllm@a.service - vLLM instance a.\n"
 EMPTY = (
     "RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}"
 )
@@ -39,7 +40,7 @@ EMPTY = (
     ],
 )
 def test_a_known_cause_is_told_with_its_fix_whatever_follows_it(line: str, words: str) -> None:
-    told = vllm_journal.explain(f"Started vLLM instance a.\nINFO loading\n{line}\n{EMPTY}\n")
+    told = vllm_journal.explain(f"{START}INFO loading\n{line}\n{EMPTY}\n")
     assert words in told
     assert ". Fix: " in told
 
@@ -52,6 +53,6 @@ def test_an_unknown_error_is_quoted_and_the_empty_words_are_not() -> None:
 
 
 def test_what_was_before_the_last_lives_is_past() -> None:
-    old = "Started vLLM instance a.\nvllm: error: unrecognized arguments: --x\n"
-    new = "Started vLLM instance a.\nOSError: Address already in use\nStarted vLLM instance a.\n"
+    old = f"{START}vllm: error: unrecognized arguments: --x\n"
+    new = f"{START}OSError: Address already in use\n{START}"
     assert "has its port" in vllm_journal.explain(old + new)

@@ -185,7 +185,10 @@ def test_a_service_is_touched_only_when_it_runs_with_something_older(
     changes: dict[str, Any], action: str
 ) -> None:
     results = [{"item": {"name": "a", "config": "new"}, "service_state": service(**changes)}]
-    assert vllm_service.state(results, {"name": "a", "config": "new"})["action"] == action
+    instance = {"name": "a", "config": "new"}
+    assert vllm_service.state(results, instance)["action"] == action
+    repaired = vllm_service.state(results, instance, changed=True)["action"]
+    assert repaired == ("restart" if action == "none" else action)
     assert vllm_service.pending(results) == ([] if action == "none" else ["a"])
 
 
