@@ -186,7 +186,7 @@ def main() -> None:
             "interval": {"type": "float", "default": 2.0},
             "completion_timeout": {"type": "float", "default": 120.0},
             "prompt_seed": {"type": "str", "default": ""},
-            "prompt_tokens": {"type": "int", "default": 0},
+            "prompt_tokens": {"type": "int", "default": 0, "no_log": False},  # no secret
             "repeat": {"type": "int", "default": 1},
             "expect": {"type": "str", "choices": ["answer", "cache", "pool"], "default": "answer"},
             "unit": {"type": "str", "default": ""},
