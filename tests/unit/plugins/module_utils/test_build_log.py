@@ -20,8 +20,8 @@ NINJA = """\
 """
 COMPILE_ERROR = """\
 [ 50%] Building CXX object mooncake-store/src/CMakeFiles/mooncake_store.dir/segment.cpp.o
-In file included from /work/source/mooncake-store/src/segment.cpp:1:
-/work/source/mooncake-store/include/segment.h:13:10: fatal error: ylt/easylog.hpp: No such file or directory
+In file included from /build/source/mooncake-store/src/segment.cpp:1:
+/build/source/mooncake-store/include/segment.h:13:10: fatal error: ylt/easylog.hpp: No such file or directory
    13 | #include <ylt/easylog.hpp>
 compilation terminated.
 make[2]: *** [mooncake-store/src/CMakeFiles/mooncake_store.dir/build.make:76: segment.cpp.o] Error 1
@@ -76,7 +76,7 @@ def test_the_first_compiler_error_is_named_with_its_file() -> None:
     why = build_log.explain(COMPILE_ERROR, 2, "compile Mooncake")
     assert why["kind"] == "source"
     assert why["cause"] == (
-        "/work/source/mooncake-store/include/segment.h:13: ylt/easylog.hpp: No such file or directory"
+        "/build/source/mooncake-store/include/segment.h:13: ylt/easylog.hpp: No such file or directory"
     )
     assert "mooncake_extra_build_packages" in why["fix"]
 
