@@ -159,7 +159,8 @@ def elect(
 ) -> dict[str, dict[str, Any]]:
     """Return for each build id that a host lacks how it comes to be.
 
-    `hosts` maps each host of this play to ``build_id`` and ``has`` (whether it is there). `stored` are the build ids in the
+    `hosts` maps each host of this play to ``build_id``, ``has`` (whether it is there) and, if its name alone is known, so
+    that the host can't make it, ``named``. `stored` are the build ids in the
     store. `failures` tell ``host``, ``build_id``, ``kind`` and ``message`` of builds that did not succeed: one of kind
     source would fail on every host. `preferred` hosts compile before all others; at most `attempts` do.
 
@@ -179,7 +180,8 @@ def elect(
             out = group
         having = [name for name in group if hosts[name]["has"] and name not in out]
         able = [name for name in preferred if name in group] + group
-        able = [name for name in able if name not in out and len(failed) < attempts]
+        able = [name for name in able if name not in out and not hosts[name].get("named")]
+        able = able if len(failed) < attempts else []
         if build_id in stored:
             action, host = "ship", None
         elif having:

@@ -163,6 +163,13 @@ def test_nobody_compiles_what_the_store_or_a_host_has() -> None:
     assert mooncake_source.elect(fleet(a="X+"), [], [], []) == {}
 
 
+def test_a_build_that_is_only_named_hinders_nobody_else() -> None:
+    hosts = fleet(a="X", b="Y")
+    hosts["a"]["named"] = True
+    elected = mooncake_source.elect(hosts, [], [], [])
+    assert {key: value["action"] for key, value in elected.items()} == {"X": "none", "Y": "compile"}
+
+
 def test_preferred_hosts_compile_first() -> None:
     assert (
         mooncake_source.elect(fleet(a="X", b="X", c="X"), [], [], ["z", "c", "b"])["X"]["host"]
