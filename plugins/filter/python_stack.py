@@ -15,11 +15,19 @@ from ansible_collections.kvcache.ascend.plugins.module_utils import (
 LOCKS = FILES / "locks"
 
 
-def plan(spec: dict[str, Any], platform: dict[str, str], lock_dir: str = "") -> dict[str, Any]:
+def plan(
+    spec: dict[str, Any],
+    platform: dict[str, str],
+    lock_dir: str = "",
+    vllm_build: str = "wheel",
+    vllm_wheel: dict[str, Any] | None = None,
+) -> dict[str, Any]:
     """Return what to install on a platform: from a lock in `lock_dir`, or else from one of the collection's own."""
     text = (LOCKS / "index.yml").read_text(encoding="utf-8")
     index = yaml.load(text, Loader=LOADER)["locks"]
-    return python_stack_plan.plan(spec, platform, [lock_dir, str(LOCKS)], index)
+    folders = [lock_dir, str(LOCKS)]
+    empty_vllm = (vllm_wheel or {}) if vllm_build == "empty" else None
+    return python_stack_plan.plan(spec, platform, folders, index, empty_vllm)
 
 
 def place(stacks: list[dict[str, Any]], wanted: str) -> str:

@@ -48,6 +48,7 @@ class Order:
     uv_requirement: str = ""
     wheel_dir: str = ""
     wheel_archive: str = ""
+    further_wheels: str = ""
     mooncake: str = ""
     compile: bool = True
     environment: dict[str, str] = field(default_factory=dict)
@@ -78,7 +79,11 @@ class Site:
 
     def source(self) -> list[str]:
         """Options of pip and uv that say where packages come from."""
-        return ["--no-index", "--find-links", self.wheels] if self.wheels else []
+        further = self.order.further_wheels
+        return [
+            *(["--no-index", "--find-links", self.wheels] if self.wheels else []),
+            *(["--find-links", further] if further else []),
+        ]
 
     def call(self, command: list[str], what: str) -> None:
         """Run a command of the installation; InstallError explains why it failed."""

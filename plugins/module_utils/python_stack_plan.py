@@ -12,6 +12,7 @@ from ansible_collections.kvcache.ascend.plugins.module_utils import (
     mooncake_build,
     python_lock,
     python_stack,
+    vllm_empty,
 )
 
 
@@ -87,14 +88,49 @@ def release_of(spec: dict[str, Any], lock: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def empty_problem(spec: dict[str, Any]) -> str:
+    """Return why vLLM can't be built without a device for the release, with the fix; empty when it can."""
+    if spec["vllm"].get("source_sha256"):
+        return ""
+    return (
+        f"python_stack_vllm_build is empty, but release {spec['name']} names no source of vLLM that is built so. "
+        "Fix: set python_stack_vllm_build: wheel"
+    )
+
+
+def unbuilt(version: str) -> dict[str, Any]:
+    """Return a lock's entry of the wheel of vLLM without a device while nobody has built it."""
+    return {
+        "name": "vllm",
+        "version": vllm_empty.version_of(version),
+        "sha256": "0" * 64,
+        "wheel": vllm_empty.wheel_name(version),
+        "size_bytes": 0,
+    }
+
+
+def without_vllm(lock: dict[str, Any]) -> dict[str, Any]:
+    """Return the lock without vLLM's own wheel."""
+    others = [item for item in lock["packages"] if item["name"] != "vllm"]
+    return {"head": lock["head"], "packages": others}
+
+
 def plan(
     spec: dict[str, Any],
     platform: dict[str, str],
     folders: list[str],
     index: list[dict[str, Any]],
+    empty_vllm: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return what to install on `platform`, or in ``problem`` why that can't be."""
+    """Return what to install on `platform`, or in ``problem`` why that can't be.
+
+    ``lock`` names all that is installed, ``fetched`` and ``wheels`` what an index has of it. `empty_vllm` is None for vLLM's
+    own wheel; for a build without a device it is the lock's entry of the wheel, or empty while nobody has built it: the
+    stack's id does not depend on that.
+    """
     problem = platform_problem(spec, platform)
+    if empty_vllm is not None:
+        problem = problem or empty_problem(spec)
     name = python_lock.file_name(spec["name"], platform["architecture"], python_number(platform))
     path = "" if problem else find_lock(folders, name)
     if not path:
@@ -118,13 +154,21 @@ def plan(
         "python_tag": platform["python_tag"],
         "alias": spec["distribution_alias"],
     }
+    fetched = lock
+    if empty_vllm is not None:
+        inputs["vllm_source_sha256"] = spec["vllm"]["source_sha256"]
+        entry = empty_vllm or unbuilt(spec["vllm"]["version"])
+        fetched = without_vllm(lock)
+        lock = {"head": lock["head"], "packages": [*fetched["packages"], entry]}
+        text = python_lock.render(lock["head"], lock["packages"])
     return {
         "problem": "",
         "lock": text,
         "wheels": [
             {key: item[key] for key in ("wheel", "size_bytes", "sha256")}
-            for item in lock["packages"]
+            for item in fetched["packages"]
         ],
+        "fetched": python_lock.render(fetched["head"], fetched["packages"]),
         "size_bytes": sum(item["size_bytes"] for item in lock["packages"]),
         "inputs": inputs,
         "stack_id": python_stack.stack_id(inputs),

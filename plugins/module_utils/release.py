@@ -37,7 +37,6 @@ ROW_DEFAULTS: dict[str, Any] = {
     "glibc_min": None,
     "overrides": [],
     "package_index": {"needs_extra_index": False, "reason": None},
-    "build": "wheel",
     "distribution_alias": None,
     "notes": [],
     "sources": [],

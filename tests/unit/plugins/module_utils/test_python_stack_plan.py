@@ -175,3 +175,31 @@ def test_a_new_place_gets_the_next_number() -> None:
 def test_spellings_of_one_version_are_the_same(one: str, other: str) -> None:
     assert python_stack.normal_version(one) == python_stack.normal_version(other)
     assert python_stack.normal_version("2.8.0") != python_stack.normal_version("2.8.0.post2")
+
+
+def empty_plan(release: str, wheel: dict[str, Any] | None = None) -> dict[str, Any]:
+    return filters.plan(release_spec(release, []), KUNPENG, "", "empty", wheel)
+
+
+def test_vllm_without_a_device_takes_the_place_of_its_wheel() -> None:
+    built: dict[str, Any] = {"name": "vllm", "version": "0.13.0+empty", "sha256": "a" * 64}
+    built |= {"wheel": "vllm-0.13.0+empty-py3-none-any.whl", "size_bytes": 7}
+    before, after = empty_plan("0.13.0"), empty_plan("0.13.0", built)
+    assert before["stack_id"] == after["stack_id"] != plan("0.13.0")["stack_id"]
+    packages = {item["name"]: item for item in python_lock.parse(after["lock"])["packages"]}
+    assert packages["vllm"] == built
+    assert after["release"]["versions"]["vllm"] == "0.13.0+empty"
+    # What an index is asked for has neither of both.
+    wheels = {item["wheel"] for item in after["wheels"]}
+    assert [name for name in wheels if name.startswith("vllm-0")] == []
+    assert len(python_lock.parse(after["fetched"])["packages"]) == len(packages) - 1
+    assert after["fetched"] == before["fetched"]
+
+
+@pytest.mark.parametrize("release", ["cpu", "0.23.0"])
+def test_a_release_whose_vllm_has_no_build_without_a_device(release: str) -> None:
+    spec = release_spec(release, [])
+    problem = python_stack_plan.empty_problem(spec)
+    assert f"release {release} names no source of vLLM" in problem
+    assert "Fix: set python_stack_vllm_build: wheel" in problem
+    assert not python_stack_plan.empty_problem(release_spec("0.18.0", []))
