@@ -28,7 +28,7 @@ plan-test:
 
 test: plan-test tools ## everything, two at a time (JOBS=1: one after the other); needs root, for the test hosts
 	$(TESTBED) prepare
-	tests/tools/side_by_side system sanity units lint package masters $(SCENARIOS:%=molecule-%)
+	tests/tools/side_by_side system $(SCENARIOS:%=molecule-%) sanity units lint package masters
 	@echo "make test: all passed"
 
 tools: ## install the tools into .venv
