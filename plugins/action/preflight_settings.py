@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import difflib
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,21 +12,52 @@ from ansible.errors import AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.action import ActionBase
 from ansible_collections.kvcache.ascend.plugins.module_utils import (
+    control_files,
+    preflight_input,
     preflight_model,
     preflight_network,
     preflight_settings,
 )
 
+CONVERSION = re.compile(r"unable to convert to (\w+)")
 ROLES = Path(__file__).resolve().parents[2] / "roles"
 
 
-def _type_problem(name: str, value: Any, option: dict[str, Any] | None) -> str:
-    """Why a role would refuse the value; empty when it would not."""
+def _as_documented(name: str, value: Any, option: dict[str, Any] | None) -> tuple[str, Any]:
+    """Why a role would refuse the value, empty when it would not; and the value as its type makes it."""
     # The message would show the value of a secret.
     if option is None or value is None or option.get("no_log"):
-        return ""
-    checked = ArgumentSpecValidator({name: option}).validate({name: value})
-    return " ".join("; ".join(checked.error_messages).split())
+        return "", value
+    given = preflight_input.plain(value)
+    checked = ArgumentSpecValidator({name: option}).validate({name: given})
+    message = " ".join("; ".join(checked.error_messages).split())
+    if not message:
+        return "", checked.validated_parameters[name]
+    wanted = CONVERSION.search(message)
+    if wanted:
+        return f"{given!r} is no {wanted[1]}", value
+    return _choice_problem(checked.validated_parameters.get(name, given), option) or message, value
+
+
+def _choice_problem(given: Any, option: dict[str, Any]) -> str:
+    """Which value is none of those that there are, in few words; empty when all are."""
+    choices = [str(each) for each in option.get("choices") or []]
+    for each in given if isinstance(given, list) else [given]:
+        close = difflib.get_close_matches(str(each), choices, n=1)
+        if choices and str(each) not in choices:
+            return f"{each!r} is none of its values" + (
+                f"; did you mean {close[0]}?" if close else f": {', '.join(choices)}"
+            )
+    return ""
+
+
+def _report_problem(path: Any) -> str:
+    """Why the file for the findings can't be written; empty when it can, or when none is wanted."""
+    reason = control_files.unwritable(str(Path(str(path)).expanduser())) if path else ""
+    return reason and (
+        f"preflight_report_file: {path} on the control node can't be written: {reason}. "
+        "Fix: name a file in a folder that is there and that you may write to."
+    )
 
 
 def _ports(host: preflight_model.Host) -> list[int]:
@@ -43,9 +76,10 @@ class ActionModule(ActionBase):
     def run(self, tmp: Any = None, task_vars: Any = None) -> dict[str, Any]:
         result = super().run(tmp, task_vars)
         variables = task_vars or {}
+        defaults = self._of_roles("defaults")
         templar = self._templar.copy_with_new_env(
             available_variables={
-                **self._of_roles("defaults"),
+                **defaults,
                 **variables,
                 **self._of_roles("vars"),
             }
@@ -60,10 +94,13 @@ class ActionModule(ActionBase):
             except AnsibleError as error:
                 broken[name] = " ".join(str(error).split())
                 continue
-            problem = _type_problem(name, value, options.get(name))
+            problem, coerced = _as_documented(name, value, options.get(name))
             if problem:
                 broken[name] = problem
-            elif name in self._task.args["names"]:
+            if name.startswith("preflight_"):
+                # What the preflight itself reads must be usable, so that it can tell what is not.
+                settings[name] = defaults[name] if problem else coerced
+            elif not problem and name in self._task.args["names"]:
                 settings[name] = value
         host = preflight_model.Host(
             str(variables.get("inventory_hostname")),
@@ -78,9 +115,23 @@ class ActionModule(ActionBase):
             "settings": settings,
             "broken": broken,
             "ports": _ports(host),
+            "ca_problems": self._ca_problems(settings.get("site_ca_files")),
+            "report_problem": _report_problem(settings.get("preflight_report_file")),
             "known": sorted({*options, *self._published()}),
             "names": sorted({str(name) for name in names}),
         }
+
+    def _ca_problems(self, paths: Any) -> list[str]:
+        """What is wrong with CA files of the control node, which are looked for as the role site does it."""
+        found = []
+        for name in paths if isinstance(paths, list) else [paths] if paths else []:
+            try:
+                path = self._find_needle("files", str(name))
+            except AnsibleError:
+                path = str(name)
+            problem = control_files.ca_problem(path)
+            found += [f"site_ca_files: {problem}"] if problem else []
+        return found
 
     def _of_roles(self, kind: str) -> dict[str, Any]:
         found: dict[str, Any] = {}

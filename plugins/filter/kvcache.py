@@ -18,6 +18,7 @@ from ansible_collections.kvcache.ascend.plugins.module_utils import (
     package_errors,
     pip_errors,
     proc_services,
+    site_settings,
     systemd_environment,
 )
 
@@ -36,6 +37,7 @@ class FilterModule:
             "mooncake_cann_findings": mooncake_cann.findings,
             "hidden_from_services": mooncake_tree.hidden_from_services,
             "ca_file_problem": control_files.ca_problem,
+            "site_setting_problems": site_settings.problems,
             "public_key_problem": control_files.public_key_problem,
             "known_hosts_problem": control_files.known_hosts_problem,
             "failure_text": failure.text,

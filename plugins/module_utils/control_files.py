@@ -93,3 +93,14 @@ def known_hosts_problem(path: str) -> str:
     if os.path.isdir(folder) and os.access(folder, os.W_OK):
         return ""
     return f"{path} can't be made on the control node: {folder} is no folder that you may write to. Fix: name another file."
+
+
+def unwritable(path: str) -> str:
+    """Return why a file could not be written at `path`; empty when it could."""
+    folder = os.path.dirname(os.path.abspath(path))
+    if os.path.isdir(path):
+        return "it is a directory"
+    if not os.path.isdir(folder):
+        return f"there is no folder {folder}"
+    target = path if os.path.exists(path) else folder
+    return "" if os.access(target, os.W_OK) else f"you may not write to {target}"

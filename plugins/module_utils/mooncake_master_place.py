@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from typing import Any
 
 from ansible_collections.kvcache.ascend.plugins.module_utils import master_address
+
+GROUPS = ("mooncake_master", "vllm", "mooncake_store")
+"""Groups of an inventory that playbooks look at."""
 
 
 def address_problem(address: str) -> str:
@@ -97,11 +101,28 @@ def no_master(groups: dict[str, list[str]]) -> str:
     )
 
 
+def mistyped_group(groups: dict[str, list[str]]) -> str:
+    """Return the message for a group that is almost named as one of ours and has hosts that ours has not; else empty."""
+    for name in sorted(set(groups) - {*GROUPS, "all", "ungrouped"}):
+        plain = re.sub(r"[-_ ]+", "_", str(name)).lower()
+        meant = difflib.get_close_matches(plain, GROUPS, n=1, cutoff=0.85)
+        strays = sorted(set(groups[name]) - set(groups.get(meant[0], []))) if meant else []
+        if strays:
+            return (
+                f"the inventory has a group {name}, which nothing looks at, with {', '.join(strays[:3])}"
+                f"{' and others' * (len(strays) > 3)}. Fix: rename it to {meant[0]}, or put the hosts into that group, too."
+            )
+    return ""
+
+
 def inventory_problem(groups: dict[str, list[str]], addresses: list[str]) -> str:
     """Return why an inventory does not give site.yml what it needs; empty when it does.
 
     `addresses` are the values of mooncake_master_address that the inventory or the command line sets.
     """
+    mistyped = mistyped_group(groups)
+    if mistyped:
+        return mistyped
     masters = groups.get("mooncake_master", [])
     if len(masters) > 1:
         return two_masters(masters)

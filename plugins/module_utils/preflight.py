@@ -32,6 +32,7 @@ FLEET_CHECKS: dict[str, FleetCheck] = {
 HOST_CHECKS: dict[str, HostCheck] = {
     "reachable": preflight_system.check_reachable,
     "variables": preflight_settings.check_variables,
+    "site_settings": preflight_settings.check_site_settings,
     "instances": preflight_settings.check_instances,
     "configuration_keys": preflight_settings.check_configuration_keys,
     "operating_system": preflight_system.check_operating_system,
@@ -59,6 +60,9 @@ class Report:
     hosts: list[str]
     findings: list[Finding] = field(default_factory=list)
     not_checked: list[dict[str, object]] = field(default_factory=list)
+    left_alone: list[str] = field(
+        default_factory=list
+    )  # hosts of the inventory for which nothing is done
 
     def count(self, severity: str) -> int:
         return len([each for each in self.findings if each["severity"] == severity])
@@ -68,6 +72,7 @@ def run(hosts: list[Host], skip: Iterable[str] = ()) -> Report:
     """Every check on every host. A check that breaks is a finding, too: it must not hide the others."""
     left_out = set(skip)
     report = Report([host.name for host in hosts])
+    report.left_alone = preflight_settings.left_alone(hosts)
     silent: dict[tuple[str, str], list[str]] = {}
     for name, fleet_check in FLEET_CHECKS.items():
         if name in left_out:

@@ -56,6 +56,7 @@ def _read(
     told = plain(result.get("settings") or {})
     settings = dict(told.get("settings") or {})
     settings["__preflight_known"] = told.get("known") or []
+    settings["__preflight_ca_problems"] = told.get("ca_problems") or []
     name, rows = settings.get("release_name"), settings.get("release_extra_rows") or []
     key = repr((name, rows))
     if key not in specs:

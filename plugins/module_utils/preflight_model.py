@@ -49,6 +49,16 @@ class Host:
     def runs_instances(self) -> bool:
         return INSTANCE_GROUP in self.groups
 
+    def instances_are_readable(self) -> bool:
+        """Whether all of its instances are what they should be; without instances they are."""
+        if "vllm_instances" in self.broken:
+            return False
+        try:
+            vllm_instance.read_all(self.get("vllm_instances", []), self.get("vllm_options"))
+        except vllm_instance.InstanceError:
+            return not self.runs_instances
+        return True
+
     def instances(self) -> list[vllm_instance.Instance]:
         """Its instances; none when they can't be read, which is the finding of a check of its own."""
         if not self.runs_instances:

@@ -44,7 +44,10 @@ def check_ports_busy(host: Host) -> list[Finding]:
     """Something else listens where a service is to listen; the service itself may."""
     listeners = seen_of(host)["listeners"]
     found: list[Finding] = []
-    for unit, (_name, variables) in ports_of(host).items():
+    wanted = [port for _name, variables in ports_of(host).values() for port in variables.values()]
+    for unit, (_name, every) in ports_of(host).items():
+        # Two services of ours that want one port are the finding of another check.
+        variables = {name: port for name, port in every.items() if wanted.count(port) == 1}
         mine = [each for each in listeners if each["port"] in variables.values()]
         own = next((each["uid"] for each in mine if each["unit"] == unit), None)
         service = {"listeners": mine, "main_uid": own}
@@ -225,7 +228,10 @@ def check_mooncake_versions(hosts: list[Host]) -> list[Finding]:
         if version:
             by_version.setdefault(version, []).append(host.name)
     if not by_version:
-        raise DoesNotApply("Mooncake is not installed yet")
+        seen = any(host.seen is not None for host in hosts)
+        raise DoesNotApply(
+            "Mooncake is not installed yet" if seen else "no host could be looked at"
+        )
     if len(by_version) == 1:
         return []
     most = max(by_version.values(), key=len)

@@ -9,6 +9,7 @@ from typing import Any, Iterable, Mapping, Sequence
 from ansible_collections.kvcache.ascend.plugins.module_utils import (
     mooncake_master_place,
     mooncake_master_settings,
+    site_settings,
     vllm_config,
     vllm_instance,
 )
@@ -24,6 +25,7 @@ from ansible_collections.kvcache.ascend.plugins.module_utils.preflight_model imp
 )
 
 ALL = "all hosts"
+EXPECTED_SETTING = "what docs/site-settings.md describes"
 # Names that stood in guides and drafts, or that people expect; what is written now.
 RENAMED = {
     "cann_version": "release_name, or a row of your own in release_extra_rows",
@@ -48,7 +50,7 @@ READ_BY_OTHERS = ("ASCEND_RT_VISIBLE_DEVICES", "ASCEND_HOME_PATH", "ASCEND_TOOLK
 
 
 def check_inventory(hosts: list[Host]) -> list[Finding]:
-    """One master, some instances, and no host that is left out by a mistyped group."""
+    """One master, some instances, and no mistyped group."""
     if not hosts:
         return []
     groups = hosts[0].inventory
@@ -66,6 +68,13 @@ def check_inventory(hosts: list[Host]) -> list[Finding]:
             )
         )
     return found
+
+
+def left_alone(hosts: list[Host]) -> list[str]:
+    """Hosts of the inventory that are in no group for which anything is done."""
+    groups = hosts[0].inventory if hosts else {}
+    ours = {name for group in mooncake_master_place.GROUPS for name in groups.get(group, [])}
+    return [name for name in groups.get("all", []) if name not in ours]
 
 
 def check_release(hosts: list[Host]) -> list[Finding]:
@@ -117,7 +126,7 @@ def check_variables(host: Host) -> list[Finding]:
             host.name,
             f"{name} can't be used: {reason}",
             "a value of the type that the role documents, without undefined names",
-            f"correct {name} in the inventory (ansible-inventory --host <name> shows what a host has)",
+            f"correct {name} in the inventory (ansible-inventory -i <inventory> --host <name> shows what a host has)",
         )
         for name, reason in host.broken.items()
         if not name.startswith("__")  # made from the others
@@ -151,6 +160,12 @@ def check_variables(host: Host) -> list[Finding]:
     return found
 
 
+def check_site_settings(host: Host) -> list[Finding]:
+    """Proxies and package indexes are addresses, CA files are certificates."""
+    texts = [*site_settings.problems(host.settings), *host.get("__preflight_ca_problems", [])]
+    return [from_sentence("site_settings", host.name, text, EXPECTED_SETTING) for text in texts]
+
+
 def check_instances(host: Host) -> list[Finding]:
     """Each of vllm_instances can be read, and no two on a host claim a port, a socket or an NPU."""
     if not host.runs_instances:
@@ -164,16 +179,26 @@ def check_instances(host: Host) -> list[Finding]:
                 host.name,
                 text,
                 "instances that can run side by side",
-                "correct vllm_instances of this host",
+                "correct vllm_instances",
             )
             for text in str(problem).split("; ")
         ]
     if not instances:
         raise DoesNotApply("it has no vllm_instances")
-    return [each for instance in instances for each in _ranks_findings(host, instance)]
+    return [each for instance in instances for each in _devices_findings(host, instance)]
 
 
-def _ranks_findings(host: Host, instance: vllm_instance.Instance) -> list[Finding]:
+def _devices_findings(host: Host, instance: vllm_instance.Instance) -> list[Finding]:
+    if host.platform == "cpu" and instance.devices:
+        return [
+            warning(
+                "instances",
+                host.name,
+                f"devices of instance {instance.name} do nothing: release {host.get('release_name')} is for CPUs",
+                "devices on NPU hosts only",
+                "remove them, or choose a release for NPUs",
+            )
+        ]
     problem = vllm_instance.ranks_problem(instance)
     if host.platform != "npu" or not problem:
         return []

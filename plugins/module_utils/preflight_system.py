@@ -18,7 +18,18 @@ from ansible_collections.kvcache.ascend.plugins.module_utils.preflight_model imp
 
 ARCHITECTURES = ("aarch64", "x86_64")
 # Distributions, and words of ID_LIKE, of the two families that the roles know.
+NO_ANSWER = ("No start of json char found", "Module result deserialization failed")
 FAMILIES = ("debian", "ubuntu", "openeuler", "rhel", "fedora", "centos", "euleros", "rocky")
+
+
+def in_plain_words(trouble: str) -> str:
+    """What Ansible's words about an answer that is none mean; other words stay as they are."""
+    if any(words in trouble for words in NO_ANSWER):
+        return (
+            "sudo, the login shell or Python on it printed something else than the module's answer "
+            f"({trouble})"
+        )
+    return trouble
 
 
 def check_reachable(host: Host) -> list[Finding]:
@@ -30,9 +41,9 @@ def check_reachable(host: Host) -> list[Finding]:
         error(
             "reachable",
             host.name,
-            f"{what} could not be looked at: {host.trouble or host.npu_trouble}",
+            f"{what} could not be looked at: {in_plain_words(host.trouble or host.npu_trouble)}",
             "SSH with a key, sudo, and Python 3.8 or newer",
-            "try ansible -b -m ping <name>; bootstrap.yml brings a key; or take it out of the inventory",
+            "try ansible -i <inventory> -b -m ping <name>; bootstrap.yml brings a key; or take it out of the inventory",
         )
     ]
 
@@ -122,6 +133,8 @@ def check_mooncake_wheel(host: Host) -> list[Finding]:
 def check_memory(host: Host) -> list[Finding]:
     """Segments and buffers of all ranks against the host's memory, less what the rest of it needs."""
     total = seen_of(host)["memory"]["total_bytes"]
+    if not host.instances_are_readable():
+        raise DoesNotApply("its vllm_instances can't be read")
     instances = [each for each in host.instances() if each.pool]
     if not instances:
         raise DoesNotApply("it lends no memory to the pool")

@@ -8,6 +8,7 @@ import textwrap
 from typing import Iterable, Sequence
 
 from ansible_collections.kvcache.ascend.plugins.module_utils import finding
+from ansible_collections.kvcache.ascend.plugins.module_utils.mooncake_master_place import GROUPS
 from ansible_collections.kvcache.ascend.plugins.module_utils.preflight import NAMES, Report, summary
 from ansible_collections.kvcache.ascend.plugins.module_utils.preflight_model import Finding
 
@@ -82,7 +83,7 @@ def _rows(each: Finding, hosts: Sequence[str]) -> list[str]:
     head = f"{each['severity'].upper():<8} {each['check']:<{CHECK_WIDTH}} "
     lines = textwrap.wrap(host_list(hosts), WIDTH - len(head), break_on_hyphens=False) or [""]
     rows = [head + lines[0], *(" " * len(head) + line for line in lines[1:])]
-    rows += _wrap(f"{each['observed']}.")
+    rows += _wrap(each["observed"] + "." * (not each["observed"].endswith(("?", "!"))))
     if each["expected"]:
         rows += _wrap(f"Expected: {each['expected']}.")
     return rows + _wrap(f"Fix: {each['fix']}.")
@@ -98,6 +99,9 @@ def render(report: Report) -> str:
             lines += _rows(each, hosts)
         lines.append(rule)
     lines += _not_checked(report)
+    if report.left_alone:
+        told = f"In no group that is set up ({', '.join(GROUPS)}), and left alone: {host_list(report.left_alone)}"
+        lines += textwrap.wrap(told, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
     return "\n".join([*lines, f"{summary(report)}."])
 
 

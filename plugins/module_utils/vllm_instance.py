@@ -30,6 +30,7 @@ from ansible_collections.kvcache.ascend.plugins.module_utils import sizes
 
 KV_ROLES = ("kv_both", "kv_producer", "kv_consumer")
 ON_LOST_BLOCK = ("recompute", "fail")
+LEAST_SIZE_BYTES = 1 << 20
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?\Z")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
@@ -163,8 +164,11 @@ def _problems(item: Any) -> list[str]:
     ]
     if not _NAME.match(str(item.get("name", ""))):
         found.append("name: write up to 32 small letters, digits and dashes")
-    if not str(item.get("model") or "").strip():
+    model = item.get("model")
+    if model is None or not str(model).strip():
         found.append("model is missing: give the path of the model on the hosts")
+    elif not isinstance(model, str):
+        found.append(f"model {model!r} is {_kind(model)}: give the path of the model on the hosts")
     return found + _number_problems(item) + _word_problems(item) + _dict_problems(item)
 
 
@@ -181,9 +185,12 @@ def _number_problems(item: Mapping[str, Any]) -> list[str]:
         found.append(f"devices {devices!r} names one NPU twice")
     for name in ("segment_size", "buffer_size"):
         try:
-            sizes.to_bytes(item.get(name, 0))
+            size = sizes.to_bytes(item.get(name, 0))
         except sizes.SizeError as error:
             found.append(f"{name}: {error}")
+            continue
+        if 0 < size < LEAST_SIZE_BYTES:
+            found.append(f"{name} {item[name]!r} is {size} bytes: write its unit, such as 40GiB")
     return found
 
 
@@ -249,6 +256,11 @@ def _is_number(value: Any, least: int, most: int) -> bool:
 def _kind(value: Any) -> str:
     if value is None:
         return "empty"
-    return {"str": "a text", "list": "a list", "int": "a number", "bool": "a truth value"}.get(
-        type(value).__name__, type(value).__name__
-    )
+    return {
+        "str": "a text",
+        "list": "a list",
+        "int": "a number",
+        "float": "a number",
+        "bool": "a truth value",
+        "dict": "a dict",
+    }.get(type(value).__name__, type(value).__name__)

@@ -95,3 +95,18 @@ def test_endpoint(address: str, joined: str) -> None:
 def test_an_address_without_a_problem_can_be_asked(address: str) -> None:
     if place.address_problem(address) == "":
         place.master_address.parse(place.endpoint(address, 50088))
+
+
+@pytest.mark.parametrize("name", ["mooncake_masters", "Mooncake-Master", "vllms", "vlm"])
+def test_a_group_that_is_mistyped_is_named(name: str) -> None:
+    groups = {"all": ["a", "b"], "ungrouped": [], name: ["a"], "vllm": ["b"]}
+    problem = place.inventory_problem(groups, ["a"])
+    meant = "vllm" if name.lower().startswith("v") else "mooncake_master"
+    assert problem.startswith(f"the inventory has a group {name}, which nothing looks at, with a.")
+    assert f"Fix: rename it to {meant}" in problem
+
+
+@pytest.mark.parametrize("name", ["vllm_a", "vllm1", "racks", "mooncake_store"])
+def test_other_groups_are_the_sites_own(name: str) -> None:
+    groups = {"all": ["a", "b"], "mooncake_master": ["a"], name: ["b"], "vllm": ["b"]}
+    assert place.inventory_problem(groups, []) == ""
