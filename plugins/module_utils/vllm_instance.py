@@ -116,16 +116,17 @@ def read_all(
     """Every instance of a host; InstanceError lists all that is wrong with any of them."""
     if not isinstance(described, list):
         raise InstanceError(f"vllm_instances is {_kind(described)}: write a list of instances")
-    instances, problems = [], []
+    instances, outlines, problems = [], [], []
     for position, item in enumerate(described):
         where = f"vllm_instances[{position}]"
         found = _problems(item)
         if found:
             name = item.get("name") if isinstance(item, Mapping) else None
             problems += [f"{where}{f' ({name})' if name else ''}: {problem}" for problem in found]
+            outlines += _outline(item, position)
         else:
             instances.append(_make(item, position, common_options or {}))
-    problems += _clashes(instances)
+    problems += _clashes([*instances, *outlines])
     if problems:
         raise InstanceError("; ".join(problems))
     return instances
@@ -147,6 +148,17 @@ def _make(item: Mapping[str, Any], position: int, common_options: Mapping[str, A
     given["segment_size"] = str(item.get("segment_size", Instance.segment_size))
     given["buffer_size"] = str(item.get("buffer_size", Instance.buffer_size))
     return Instance(**given)
+
+
+def _outline(item: Any, position: int) -> list[Instance]:
+    """What an instance would share with others, of one with which something else is wrong; none when that is not told."""
+    if not isinstance(item, Mapping):
+        return []
+    claims = {key: item[key] for key in ("port", "rpc_port", "devices", "pool") if key in item}
+    if _number_problems(claims) or _word_problems(claims):
+        return []
+    name = str(item.get("name") or f"vllm_instances[{position}]")
+    return [_make({"name": name, "model": "", **claims}, position, {})]
 
 
 def _named(options: Mapping[str, Any]) -> dict[str, Any]:

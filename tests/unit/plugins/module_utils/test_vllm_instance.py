@@ -130,3 +130,34 @@ def test_what_two_instances_of_a_host_cannot_share(
     with pytest.raises(InstanceError) as raised:
         read_all([{**LEAST, **first}, {**LEAST, **second}])
     assert message in str(raised.value)
+
+
+def test_something_else_that_is_wrong_hides_no_clash() -> None:
+    with pytest.raises(InstanceError) as told:
+        read_all(
+            [
+                {"name": "a", "port": 8000, "devices": [1]},
+                {**LEAST, "name": "b", "devices": [1]},
+                {"name": "c", "model": "/m", "port": "x"},
+            ]
+        )
+    for words in (
+        "vllm_instances[0] (a): model is missing",
+        "both have port 8000",
+        "both claim NPU 1",
+        "vllm_instances[2] (c): port 'x' is no number",
+    ):
+        assert words in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"model": 7}, "model 7 is a number: give the path"),
+        ({"segment_size": 4}, "segment_size 4 is 4 bytes: write its unit, such as 40GiB"),
+    ],
+)
+def test_what_can_hardly_be_meant(given: dict[str, Any], words: str) -> None:
+    with pytest.raises(InstanceError) as told:
+        read_all([{**LEAST, **given}])
+    assert words in str(told.value)
