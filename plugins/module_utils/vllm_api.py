@@ -115,7 +115,7 @@ def message(answer: Answer) -> str:
 def prompt(seed: str, length: int) -> list[int]:
     """Tokens that nobody has sent before, the same ones for the same seed."""
     chosen = random.Random(seed)
-    return [chosen.randint(_FIRST_TOKEN, _LAST_TOKEN) for _ in range(length)]
+    return [chosen.randint(_FIRST_TOKEN, _LAST_TOKEN) for _token in range(length)]
 
 
 def complete(target: Target, model: str, tokens: list[int]) -> Answer:

@@ -309,7 +309,7 @@ def test_two_runs_at_once_do_not_meet(fleet: Fleet) -> None:
         subprocess.Popen(
             command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
-        for _ in range(2)
+        for _run in range(2)
     ]
     outputs = [run.communicate()[0] for run in runs]
     assert [run.returncode for run in runs] == [0, 0], "\n".join(outputs)
