@@ -21,10 +21,10 @@ ALLOWED = re.compile(
     r"|playbooks/\w+\.yml"
     r"|plugins/(action|callback|doc_fragments|filter|module_utils|modules)/\w+\.(py|yml)"
     r"|roles/\w+/README\.md"
-    r"|roles/\w+/(defaults|files|handlers|meta|tasks|vars)/\w+\.yml"
-    r"|roles/python_stack/files/uv-\w+\.txt"
+    r"|roles/\w+/(defaults|files|handlers|meta|tasks|vars)/(\w+/)?\w+\.yml"
+    r"|roles/python_stack/files/(uv|vllm)-\w+\.txt"
     r"|roles/release/files/locks/([\w.-]+\.txt|index\.yml)"
-    r"|roles/\w+/templates/[\w.-]+\.j2)$"
+    r"|roles/\w+/templates/[\w.@-]+\.j2)$"
 )
 
 
@@ -95,8 +95,11 @@ def test_no_file_is_large(tarball: Path) -> None:
             "site",
             "preflight",
             "mooncake",
+            "mooncake_sources",
             "mooncake_master",
             "python_stack",
+            "vllm",
+            "plan",
             "bundle",
             "verify",
             "bootstrap",
