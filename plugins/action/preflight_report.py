@@ -69,8 +69,5 @@ class ActionModule(ActionBase):
             path = Path(name).expanduser()
             path.write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
         except OSError as error:
-            return (
-                f"preflight_report_file: {name} on the control node can't be written: {error.strerror}. "
-                "Fix: name a file in a folder that is there and that you may write to."
-            )
+            return preflight_input.report_file_problem(name, str(error.strerror))
         return ""

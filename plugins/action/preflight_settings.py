@@ -43,8 +43,8 @@ def _choice_problem(given: Any, option: dict[str, Any]) -> str:
     """Which value is none of those that there are, in few words; empty when all are."""
     choices = [str(each) for each in option.get("choices") or []]
     for each in given if isinstance(given, list) else [given]:
-        close = difflib.get_close_matches(str(each), choices, n=1)
         if choices and str(each) not in choices:
+            close = difflib.get_close_matches(str(each), choices, n=1)
             return f"{each!r} is none of its values" + (
                 f"; did you mean {close[0]}?" if close else f": {', '.join(choices)}"
             )
@@ -54,10 +54,7 @@ def _choice_problem(given: Any, option: dict[str, Any]) -> str:
 def _report_problem(path: Any) -> str:
     """Why the file for the findings can't be written; empty when it can, or when none is wanted."""
     reason = control_files.unwritable(str(Path(str(path)).expanduser())) if path else ""
-    return reason and (
-        f"preflight_report_file: {path} on the control node can't be written: {reason}. "
-        "Fix: name a file in a folder that is there and that you may write to."
-    )
+    return preflight_input.report_file_problem(str(path), reason) if reason else ""
 
 
 def _ports(host: preflight_model.Host) -> list[int]:

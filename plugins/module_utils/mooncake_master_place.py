@@ -9,7 +9,8 @@ from typing import Any
 
 from ansible_collections.kvcache.ascend.plugins.module_utils import master_address
 
-GROUPS = ("mooncake_master", "vllm", "mooncake_store")
+MASTER_GROUP, INSTANCE_GROUP, STORE_GROUP = "mooncake_master", "vllm", "mooncake_store"
+GROUPS = (MASTER_GROUP, INSTANCE_GROUP, STORE_GROUP)
 """Groups of an inventory that playbooks look at."""
 
 

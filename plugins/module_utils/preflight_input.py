@@ -14,6 +14,14 @@ SpecOf = Callable[[str, "list[Any]"], "dict[str, Any]"]
 MAXIMUM_TROUBLE = 300
 
 
+def report_file_problem(name: str, reason: str) -> str:
+    """That the findings can't be written where they are wanted, with the fix."""
+    return (
+        f"preflight_report_file: {name} on the control node can't be written: {reason}. "
+        "Fix: name a file in a folder that is there and that you may write to."
+    )
+
+
 def trouble_of(result: Mapping[str, Any] | None) -> str:
     """Why a task that should have looked at a host did not: the words of Ansible, without line breaks."""
     if not result:

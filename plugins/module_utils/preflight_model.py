@@ -6,10 +6,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, List, Union
 
-from ansible_collections.kvcache.ascend.plugins.module_utils import finding, vllm_instance
-
-MASTER_GROUP = "mooncake_master"
-INSTANCE_GROUP = "vllm"
+from ansible_collections.kvcache.ascend.plugins.module_utils import (
+    finding,
+    vllm_instance,
+)
+from ansible_collections.kvcache.ascend.plugins.module_utils.mooncake_master_place import (
+    INSTANCE_GROUP,
+    MASTER_GROUP,
+)
 
 Finding = Dict[str, str]
 
@@ -49,24 +53,22 @@ class Host:
     def runs_instances(self) -> bool:
         return INSTANCE_GROUP in self.groups
 
-    def instances_are_readable(self) -> bool:
-        """Whether all of its instances are what they should be; without instances they are."""
-        if "vllm_instances" in self.broken:
-            return False
-        try:
-            vllm_instance.read_all(self.get("vllm_instances", []), self.get("vllm_options"))
-        except vllm_instance.InstanceError:
-            return not self.runs_instances
-        return True
-
-    def instances(self) -> list[vllm_instance.Instance]:
-        """Its instances; none when they can't be read, which is the finding of a check of its own."""
+    def _read_instances(self) -> list[vllm_instance.Instance] | None:
+        """Its instances; None when they can't be read."""
         if not self.runs_instances:
             return []
         try:
             return vllm_instance.read_all(self.get("vllm_instances", []), self.get("vllm_options"))
         except vllm_instance.InstanceError:
-            return []
+            return None
+
+    def instances_are_readable(self) -> bool:
+        """Whether all of its instances are what they should be; without instances they are."""
+        return "vllm_instances" not in self.broken and self._read_instances() is not None
+
+    def instances(self) -> list[vllm_instance.Instance]:
+        """Its instances; none when they can't be read, which is the finding of a check of its own."""
+        return self._read_instances() or []
 
 
 class DoesNotApply(Exception):

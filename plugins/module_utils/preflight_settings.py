@@ -208,7 +208,7 @@ def _devices_findings(host: Host, instance: vllm_instance.Instance) -> list[Find
             host.name,
             problem,
             "an NPU for each rank",
-            "name as many devices as tensor-parallel-size times data-parallel-size",
+            vllm_instance.RANKS_FIX,
         )
     ]
 

@@ -96,6 +96,9 @@ class Instance:
         return self.ranks * (self.segment_bytes + self.buffer_bytes)
 
 
+RANKS_FIX = "name as many devices as tensor-parallel-size times data-parallel-size"
+
+
 def ranks_problem(instance: Instance) -> str:
     """Why an instance can't run on an NPU host; empty when it has an NPU for each rank."""
     if instance.ranks == len(instance.devices):

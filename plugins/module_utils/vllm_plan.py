@@ -90,9 +90,7 @@ def _instance_problems(instance: Instance, settings: Mapping[str, Any]) -> list[
     found = [f"instance {instance.name}: env: {text}" for text in found]
     ranks = vllm_instance.ranks_problem(instance) if settings["platform"] == "npu" else ""
     if ranks:
-        found.append(
-            f"{ranks}. Fix: name as many devices as tensor-parallel-size times data-parallel-size."
-        )
+        found.append(f"{ranks}. Fix: {vllm_instance.RANKS_FIX}.")
     return found
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Iterator
 
 import pytest
-from conftest import ROOT, Fleet, Run, on_host
+from conftest import ROOT, Fleet, Run, connection, on_host
 
 BUILDS = "/opt/kvcache/mooncake"
 LOCK = "/run/kvcache/opt-kvcache-mooncake.lock"
@@ -27,8 +27,6 @@ def mooncake(fleet: Fleet, *arguments: str, **extra: Any) -> Run:
 @pytest.fixture(scope="module")
 def installed(hosts: None, tmp_path_factory: pytest.TempPathFactory) -> str:
     """A host with Mooncake; returns the id of its build."""
-    from conftest import connection  # noqa: PLC0415
-
     fleet = Fleet(tmp_path_factory.mktemp("installed"), connection())
     fleet.inventory(["sys-1"], ["sys-2"])
     run = mooncake(fleet)
