@@ -14,6 +14,8 @@ import subprocess
 import time
 from typing import Any
 
+from ansible_collections.kvcache.ascend.plugins.module_utils import host_files
+
 RUNNER = r"""
 import json, os, resource, subprocess, sys, time
 folder = sys.argv[1]
@@ -53,15 +55,6 @@ def _path(folder: str, name: str) -> str:
     return os.path.join(folder, name)
 
 
-def _read_json(path: str) -> dict[str, Any] | None:
-    try:
-        with open(path, encoding="utf-8") as handle:
-            found = json.load(handle)
-    except (OSError, ValueError):
-        return None
-    return found if isinstance(found, dict) else None
-
-
 def is_alive(pid: int, folder: str) -> bool:
     """Return whether the process is there and is the runner of this very folder (numbers of processes are used again)."""
     try:
@@ -74,7 +67,7 @@ def is_alive(pid: int, folder: str) -> bool:
 
 def look(folder: str) -> dict[str, Any]:
     """Return the state of the job: ``phase`` is absent, running, ended or lost (its runner was killed)."""
-    state = _read_json(_path(folder, "state.json"))
+    state = host_files.read_dict(_path(folder, "state.json"))
     if state is None:
         return {"phase": "absent"}
     if state["status"] is not None:
@@ -132,7 +125,7 @@ def wait(folder: str, seconds: float) -> dict[str, Any]:
 def ensure(folder: str, plan: dict[str, Any], python: str) -> dict[str, Any]:
     """Begin the job unless it is under way, or has ended well, with the same plan; return its state."""
     state = look(folder)
-    same = _read_json(_path(folder, "plan.json")) == plan
+    same = host_files.read_dict(_path(folder, "plan.json")) == plan
     if state["phase"] == "running" or (state["phase"] == "ended" and state["status"] == 0 and same):
         return state
     start(folder, plan, python)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any, Iterable
 
 from ansible_collections.kvcache.ascend.plugins.module_utils import (
+    host_files,
     npu_software,
     python_stack_look,
 )
@@ -31,11 +32,10 @@ def find(files: Files) -> list[str]:
 
 def parse(output: str) -> dict[str, str]:
     """Return the variables in the output of ``env -0``, without those of the shell."""
-    pairs = (item.split("=", 1) for item in output.split("\0") if "=" in item)
     # A shell function is exported under a name that is none of a variable.
     return {
         name: value
-        for name, value in pairs
+        for name, value in host_files.variables(output).items()
         if name not in _OF_THE_SHELL and "%" not in name and "\n" not in value
     }
 

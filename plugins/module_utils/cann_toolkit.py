@@ -14,6 +14,7 @@ from typing import Any
 from ansible_collections.kvcache.ascend.plugins.module_utils import (
     ascend_versions,
     finding,
+    host_files,
     release,
 )
 from ansible_collections.kvcache.ascend.plugins.module_utils.mooncake_proof import Runner
@@ -113,8 +114,8 @@ def environment(home: str, run: Runner) -> dict[str, str]:
     status, output, _error = run([*clean, "bash", "-c", CAPTURE, script], {})
     if status != 0:
         return {}
-    pairs = (item.split("=", 1) for item in output.split("\0") if "=" in item)
-    return {key: value for key, value in pairs if key not in KEPT_OUT and key != "LC_ALL"}
+    told = host_files.variables(output).items()
+    return {key: value for key, value in told if key not in KEPT_OUT and key != "LC_ALL"}
 
 
 def look(

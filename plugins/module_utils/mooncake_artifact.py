@@ -7,14 +7,13 @@ what the packing host told, and then the checksum of each file with the manifest
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
 import tarfile
 from typing import Any
 
-from ansible_collections.kvcache.ascend.plugins.module_utils import mooncake_build
+from ansible_collections.kvcache.ascend.plugins.module_utils import host_files, mooncake_build
 
 ARCHIVE = ".tar.gz"
 NOTE = ".json"
@@ -22,14 +21,6 @@ NOTE = ".json"
 
 class ArtifactError(Exception):
     """The artifact is damaged; the message says how it was noticed."""
-
-
-def sha256(path: str) -> str:
-    digest = hashlib.sha256()
-    with open(path, "rb") as handle:
-        for chunk in iter(lambda: handle.read(1 << 20), b""):
-            digest.update(chunk)
-    return digest.hexdigest()
 
 
 def as_root(member: tarfile.TarInfo) -> tarfile.TarInfo:
@@ -50,7 +41,7 @@ def pack(build: str, archive: str) -> dict[str, Any]:
     manifest.pop("files", None)
     return {
         "build_id": manifest["build_id"],
-        "sha256": sha256(archive),
+        "sha256": host_files.sha256(archive),
         "size_bytes": os.path.getsize(archive),
         "manifest": manifest,
     }
@@ -67,7 +58,7 @@ def is_safe(member: tarfile.TarInfo) -> bool:
 
 def unpack(archive: str, wanted_sha256: str, staging: str) -> dict[str, Any]:
     """Unpack into `staging` after the checksum was compared, compare each file, return the manifest."""
-    seen = sha256(archive)
+    seen = host_files.sha256(archive)
     if seen != wanted_sha256:
         raise ArtifactError(f"{archive} has the sha256 {seen}, expected {wanted_sha256}")
     shutil.rmtree(staging, ignore_errors=True)
@@ -91,12 +82,8 @@ def unpack(archive: str, wanted_sha256: str, staging: str) -> dict[str, Any]:
 
 
 def read_note(path: str) -> dict[str, Any] | None:
-    try:
-        with open(path, encoding="utf-8") as handle:
-            note = json.load(handle)
-    except (OSError, ValueError):
-        return None
-    whole = isinstance(note, dict) and {"build_id", "sha256", "size_bytes", "manifest"} <= set(note)
+    note = host_files.read_dict(path)
+    whole = {"build_id", "sha256", "size_bytes", "manifest"} <= set(note or {})
     return note if whole else None
 
 
@@ -120,7 +107,7 @@ def stored(store: str) -> dict[str, dict[str, Any]]:
 def damage(store: str, note: dict[str, Any]) -> str | None:
     """Return what is wrong with an artifact in the store; None when its checksum is right."""
     path = os.path.join(store, note["build_id"] + ARCHIVE)
-    seen = sha256(path)
+    seen = host_files.sha256(path)
     if seen == note["sha256"]:
         return None
     return f"{path} has the sha256 {seen}, its note says {note['sha256']}"

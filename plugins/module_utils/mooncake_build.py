@@ -13,6 +13,8 @@ import os
 import stat
 from typing import Any
 
+from ansible_collections.kvcache.ascend.plugins.module_utils import host_files
+
 MANIFEST = "manifest.json"
 DIGEST_LENGTH = 12
 """Hexadecimal digits of the digest in a build id: enough for any fleet, short enough to read out."""
@@ -76,11 +78,7 @@ def file_digests(tree: str) -> dict[str, str]:
             path = os.path.join(folder, name)
             if os.path.islink(path) or os.path.relpath(path, tree) == MANIFEST:
                 continue
-            digest = hashlib.sha256()
-            with open(path, "rb") as handle:
-                for chunk in iter(lambda: handle.read(1 << 20), b""):
-                    digest.update(chunk)
-            digests[os.path.relpath(path, tree)] = digest.hexdigest()
+            digests[os.path.relpath(path, tree)] = host_files.sha256(path)
     return dict(sorted(digests.items()))
 
 
@@ -118,12 +116,7 @@ def write_manifest(tree: str, manifest: dict[str, Any]) -> None:
 
 def read_manifest(tree: str) -> dict[str, Any] | None:
     """Return the manifest in `tree`; None when there is none that can be read."""
-    try:
-        with open(os.path.join(tree, MANIFEST), encoding="utf-8") as handle:
-            manifest = json.load(handle)
-    except (OSError, ValueError):
-        return None
-    return manifest if isinstance(manifest, dict) else None
+    return host_files.read_dict(os.path.join(tree, MANIFEST))
 
 
 def read_builds(root: str) -> list[dict[str, Any]]:

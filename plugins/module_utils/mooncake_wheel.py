@@ -6,11 +6,12 @@ pip on the host could only say that it found nothing; here, before any host is t
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import zipfile
 from typing import Any
+
+from ansible_collections.kvcache.ascend.plugins.module_utils import host_files
 
 LISTED = 4
 """How many files of the folder a message names."""
@@ -86,14 +87,6 @@ def damage(path: str) -> str:
         return f"it is damaged ({error})"
 
 
-def sha256(path: str) -> str:
-    digest = hashlib.sha256()
-    with open(path, "rb") as handle:
-        for chunk in iter(lambda: handle.read(1 << 20), b""):
-            digest.update(chunk)
-    return digest.hexdigest()
-
-
 def inner_tags(path: str) -> list[str]:
     """Return the tags that a whole wheel says of itself, such as ``cp311-cp311-manylinux_2_28_x86_64``."""
     with zipfile.ZipFile(path) as archive:
@@ -106,7 +99,7 @@ def inner_tags(path: str) -> list[str]:
 def file_reason(path: str, wheel: dict[str, Any], platform: dict[str, Any]) -> str:
     """Return why the file is not the published wheel for `platform`; empty when it is."""
     try:
-        digest = sha256(path)
+        digest = host_files.sha256(path)
     except OSError as error:
         return f"it can't be read ({error.strerror})"
     if f"sha256:{digest}" not in wheel["hashes"]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Mapping, Sequence
 
 from ansible_collections.kvcache.ascend.plugins.module_utils import (
+    host_files,
     mooncake_build,
     mooncake_master_io,
     proc_services,
@@ -46,7 +47,7 @@ class Options:
 def os_release(files: Files) -> dict[str, str | None]:
     """Name and version of the distribution."""
     text = files.read("/etc/os-release") or files.read("/usr/lib/os-release") or ""
-    found = dict(re.findall(r"(?m)^([A-Z_]+)=[\"']?(.*?)[\"']?$", text))
+    found = host_files.os_release(text)
     return {
         "id": found.get("ID"),
         "id_like": found.get("ID_LIKE"),

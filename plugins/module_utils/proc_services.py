@@ -12,6 +12,8 @@ import re
 import socket
 from typing import Any, Iterable
 
+from ansible_collections.kvcache.ascend.plugins.module_utils import host_files
+
 LISTEN = "0A"
 """State of a listening socket in /proc/net/tcp (TCP_LISTEN of the kernel's tcp_states.h)."""
 
@@ -41,29 +43,20 @@ def unit_of(cgroup: str) -> str | None:
 
 def unit_of_process(pid: int, proc: str = "/proc") -> str | None:
     """Return the systemd service of a process; None when it belongs to none, or has ended."""
-    return unit_of(read(os.path.join(proc, str(pid), "cgroup")))
+    return unit_of(host_files.read_text(os.path.join(proc, str(pid), "cgroup")))
 
 
 def parse_environment(block: str, names: Iterable[str]) -> dict[str, str | None] | None:
     """Return the wanted variables of /proc/PID/environ, None for each that is not set; None for all when it is empty."""
     if not block:
         return None
-    variables = dict(item.split("=", 1) for item in block.split("\0") if "=" in item)
+    variables = host_files.variables(block)
     return {name: variables.get(name) for name in names}
 
 
 def parse_properties(text: str) -> dict[str, str]:
     """Return what ``systemctl show`` printed, ``Name=value`` a line, as a dict."""
     return dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
-
-
-def read(path: str) -> str:
-    """Return a file's text; empty when it can't be read, as when a process has ended or may not be looked at."""
-    try:
-        with open(path, encoding="utf-8", errors="replace") as handle:
-            return handle.read()
-    except OSError:
-        return ""
 
 
 def socket_inodes(proc: str, pid: str) -> set[str]:
@@ -115,7 +108,7 @@ def listeners(ports: list[int], proc: str = "/proc") -> list[dict[str, Any]]:
     """
     inodes: dict[str, tuple[int, int]] = {}
     for table in ("net/tcp", "net/tcp6"):
-        inodes.update(listening_inodes(read(os.path.join(proc, table)), ports))
+        inodes.update(listening_inodes(host_files.read_text(os.path.join(proc, table)), ports))
     found: dict[int, dict[str, Any]] = {
         port: {"port": port, "uid": uid, "pid": None, "command": None, "unit": None}
         for port, uid in inodes.values()
@@ -124,8 +117,8 @@ def listeners(ports: list[int], proc: str = "/proc") -> list[dict[str, Any]]:
         for inode in socket_inodes(proc, pid) & set(inodes):
             found[inodes[inode][0]].update(
                 pid=int(pid),
-                command=read(os.path.join(proc, pid, "comm")).strip(),
-                unit=unit_of(read(os.path.join(proc, pid, "cgroup"))),
+                command=host_files.read_text(os.path.join(proc, pid, "comm")).strip(),
+                unit=unit_of(host_files.read_text(os.path.join(proc, pid, "cgroup"))),
             )
     return [found[port] for port in sorted(found)]
 

@@ -8,12 +8,15 @@ changed by hand, gets a number behind its id: what runs from the old one goes on
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from typing import Any
 
-from ansible_collections.kvcache.ascend.plugins.module_utils import mooncake_build, python_lock
+from ansible_collections.kvcache.ascend.plugins.module_utils import (
+    host_files,
+    mooncake_build,
+    python_lock,
+)
 
 MANIFEST = mooncake_build.MANIFEST
 LOCK = "lock.txt"
@@ -28,12 +31,8 @@ def stack_id(inputs: dict[str, Any]) -> str:
 
 def read_manifest(path: str) -> dict[str, Any] | None:
     """Return the manifest of the stack in the folder `path`; None when it is none."""
-    try:
-        with open(os.path.join(path, MANIFEST), encoding="utf-8") as handle:
-            manifest = json.load(handle)
-    except (OSError, ValueError):
-        return None
-    named = isinstance(manifest, dict) and manifest.get("place") == os.path.basename(path)
+    manifest = host_files.read_dict(os.path.join(path, MANIFEST))
+    named = manifest is not None and manifest.get("place") == os.path.basename(path)
     return manifest if named else None
 
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ansible_collections.kvcache.ascend.plugins.module_utils import (
+    host_files,
     mooncake_build,
     pip_errors,
     python_lock,
@@ -104,13 +105,6 @@ class Site:
                 python="python_stack_python",
             )
             raise InstallError(f"{what}: {explained}")
-
-
-def free_bytes(path: str) -> int:
-    """Return the free space of the file system that `path` is or will be on."""
-    while not os.path.isdir(path):
-        path = os.path.dirname(path)
-    return shutil.disk_usage(path).free
 
 
 def check_space(order: Order, free: int) -> None:
@@ -278,7 +272,7 @@ def check(site: Site, installer: str, created: str) -> dict[str, Any]:
 
 def fill(order: Order, place: str, created: str, run: Runner) -> dict[str, Any]:
     """Make the environment `place` below the root, whole or not at all; return its manifest."""
-    check_space(order, free_bytes(order.root))
+    check_space(order, host_files.free_bytes(order.root))
     site = Site(order, os.path.join(order.root, place), run)
     try:
         make_environment(site)

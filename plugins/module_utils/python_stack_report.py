@@ -10,11 +10,11 @@ from typing import Any, Callable
 
 from ansible_collections.kvcache.ascend.plugins.module_utils import (
     finding,
+    host_files,
     mooncake_build,
     mooncake_proof,
     python_stack,
     python_stack_findings,
-    python_stack_install,
     python_stack_look,
 )
 
@@ -120,7 +120,7 @@ def look(params: dict[str, Any], run_command: Callable[..., Any]) -> dict[str, A
     return {
         "platform": seen_platform,
         "current": current if current in [stack["place"] for stack in stacks] else None,
-        "free_bytes": python_stack_install.free_bytes(root),
+        "free_bytes": host_files.free_bytes(root),
         "stacks": stacks,
         "imports": imports,
         "findings": findings,

@@ -3,27 +3,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import tempfile
 from typing import Any
 
-from ansible_collections.kvcache.ascend.plugins.module_utils import pip_errors
+from ansible_collections.kvcache.ascend.plugins.module_utils import host_files, pip_errors
 from ansible_collections.kvcache.ascend.plugins.module_utils.mooncake_proof import Runner
 
 
 class FetchError(Exception):
     """Wheels could not be fetched; the text says why and what to do."""
-
-
-def file_sha256(path: str) -> str:
-    """Return the sha256 of a file."""
-    digest = hashlib.sha256()
-    with open(path, "rb") as handle:
-        for block in iter(lambda: handle.read(1 << 20), b""):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 def is_whole(folder: str, item: dict[str, Any]) -> bool:
@@ -32,7 +22,7 @@ def is_whole(folder: str, item: dict[str, Any]) -> bool:
     return (
         os.path.isfile(path)
         and os.path.getsize(path) == item["size_bytes"]
-        and file_sha256(path) == item["sha256"]
+        and host_files.sha256(path) == item["sha256"]
     )
 
 

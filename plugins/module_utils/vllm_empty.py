@@ -14,9 +14,12 @@ import shutil
 import tempfile
 from typing import Any, NamedTuple
 
-from ansible_collections.kvcache.ascend.plugins.module_utils import pip_errors, python_lock
+from ansible_collections.kvcache.ascend.plugins.module_utils import (
+    host_files,
+    pip_errors,
+    python_lock,
+)
 from ansible_collections.kvcache.ascend.plugins.module_utils.mooncake_proof import Runner
-from ansible_collections.kvcache.ascend.plugins.module_utils.python_wheels import file_sha256
 
 STAND_IN = {
     "__init__.py": "from . import version\n",
@@ -56,11 +59,10 @@ def record_of(wheel: str) -> str:
 def made_before(folder: str, source: Source) -> dict[str, Any] | None:
     """Return a lock's entry of the wheel when `folder` has it whole and made from this source; else None."""
     wheel = os.path.join(folder, wheel_name(source.version))
+    record = host_files.read_dict(record_of(wheel)) or {}
     try:
-        with open(record_of(wheel), encoding="utf-8") as handle:
-            record = json.load(handle)
-        whole = file_sha256(wheel) == record["wheel"]["sha256"]
-    except (OSError, ValueError, KeyError, TypeError):
+        whole = host_files.sha256(wheel) == record["wheel"]["sha256"]
+    except (OSError, KeyError, TypeError):
         return None
     return record["wheel"] if whole and record["source_sha256"] == source.sha256 else None
 
@@ -157,7 +159,7 @@ def keep(made: str, folder: str, source: Source) -> dict[str, Any]:
     entry = {
         "name": python_lock.normal_name("vllm"),
         "version": name.split("-")[1],
-        "sha256": file_sha256(made),
+        "sha256": host_files.sha256(made),
         "wheel": name,
         "size_bytes": os.path.getsize(made),
     }

@@ -54,7 +54,7 @@ path:
 import os
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.kvcache.ascend.plugins.module_utils import mooncake_artifact
+from ansible_collections.kvcache.ascend.plugins.module_utils import host_files, mooncake_artifact
 
 
 def main() -> None:
@@ -71,7 +71,7 @@ def main() -> None:
     if module.check_mode:
         module.exit_json(changed=True, path=path)
     try:
-        seen = mooncake_artifact.sha256(incoming)
+        seen = host_files.sha256(incoming)
         if seen != note["sha256"]:
             os.remove(incoming)
             module.fail_json(

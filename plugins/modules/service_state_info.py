@@ -119,7 +119,7 @@ service_state:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.kvcache.ascend.plugins.module_utils import proc_services
+from ansible_collections.kvcache.ascend.plugins.module_utils import host_files, proc_services
 
 PROPERTIES = "LoadState,ActiveState,MainPID,NRestarts,DropInPaths"
 
@@ -138,8 +138,8 @@ def main() -> None:
     text = module.run_command(["systemctl", "show", unit, "--property", PROPERTIES])[1]
     properties = proc_services.parse_properties(text)
     main_pid = int(properties.get("MainPID") or 0) or None
-    block = proc_services.read(f"/proc/{main_pid}/environ") if main_pid else ""
-    status = proc_services.read(f"/proc/{main_pid}/status") if main_pid else ""
+    block = host_files.read_text(f"/proc/{main_pid}/environ") if main_pid else ""
+    status = host_files.read_text(f"/proc/{main_pid}/status") if main_pid else ""
     address = module.params["address"]
     module.exit_json(
         changed=False,

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.kvcache.ascend.plugins.module_utils import (
     build_host,
+    host_files,
     mooncake_assemble,
     mooncake_steps,
 )
@@ -147,5 +148,5 @@ def test_a_container_s_limit_counts_as_memory() -> None:
 
 def test_os_release_in_all_its_spellings() -> None:
     text = '# c\nNAME="openEuler"\nID=\'openEuler\'\nVERSION_ID=24.03\nBAD="x\n\n'
-    seen = build_host.os_release(text)
+    seen = host_files.os_release(text)
     assert (seen["NAME"], seen["ID"], seen["VERSION_ID"]) == ("openEuler", "openEuler", "24.03")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.kvcache.ascend.plugins.module_utils import mooncake_wheel
+from ansible_collections.kvcache.ascend.plugins.module_utils import host_files, mooncake_wheel
 
 PLATFORM = {"architecture": "x86_64", "python_tag": "cp311", "glibc": "2.36"}
 NAME = "mooncake_x-1.0-cp311-cp311-manylinux_2_17_x86_64.manylinux_2_35_x86_64.whl"
@@ -25,7 +25,7 @@ def write(folder: Path, name: str = NAME, tag: str = "cp311-cp311-manylinux_2_35
 @pytest.fixture
 def wheel(tmp_path: Path) -> dict[str, Any]:
     """The release's wheel; what :func:`write` writes is published."""
-    digest = mooncake_wheel.sha256(str(write(tmp_path)))
+    digest = host_files.sha256(str(write(tmp_path)))
     return {
         "package": "mooncake-x",
         "platform_tag": "manylinux_2_35",
@@ -99,7 +99,7 @@ def test_a_whole_wheel_with_another_sha256(tmp_path: Path, wheel: dict[str, Any]
 
 def test_a_renamed_wheel(tmp_path: Path, wheel: dict[str, Any]) -> None:
     path = write(tmp_path, tag="cp312-cp312-manylinux_2_35_x86_64")
-    wheel["hashes"] = [f"sha256:{mooncake_wheel.sha256(str(path))}"]
+    wheel["hashes"] = [f"sha256:{host_files.sha256(str(path))}"]
     assert "it was renamed: inside it is for cp312-cp312" in problem(tmp_path, wheel)
 
 
