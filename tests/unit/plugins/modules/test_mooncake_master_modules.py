@@ -4,11 +4,9 @@
 from __future__ import annotations
 
 import importlib
-import json
 
 import pytest
 import yaml
-from ansible.module_utils.testing import patch_module_args
 from ansible_collections.kvcache.ascend.plugins.modules import (
     mooncake_master_check,
     mooncake_master_info,
@@ -20,15 +18,7 @@ QUICK = {"step_timeout": 0.5, "timeout": 2}
 
 
 @pytest.fixture
-def run(capsys):
-    def run_module(module, arguments, check_mode=False):
-        arguments = {**arguments, "_ansible_check_mode": check_mode}
-        with patch_module_args(arguments), pytest.raises(SystemExit) as ended:
-            module.main()
-        result = json.loads(capsys.readouterr().out)
-        assert bool(ended.value.code) == bool(result.get("failed", False))
-        return result
-
+def run(run_module):
     return run_module
 
 

@@ -4,12 +4,10 @@
 from __future__ import annotations
 
 import importlib
-import json
 from typing import Any, Callable
 
 import pytest
 import yaml
-from ansible.module_utils.testing import patch_module_args
 from ansible_collections.kvcache.ascend.plugins.doc_fragments import npu
 from ansible_collections.kvcache.ascend.plugins.module_utils import npu_arguments, npu_requirements
 from ansible_collections.kvcache.ascend.plugins.modules import npu_check, npu_info
@@ -18,14 +16,11 @@ Run = Callable[..., "dict[str, Any]"]
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    def run_module(module: Any, check_mode: bool = False, **arguments: Any) -> dict[str, Any]:
-        arguments = {**arguments, "_ansible_check_mode": check_mode}
-        with patch_module_args(arguments), pytest.raises(SystemExit):
-            module.main()
-        return json.loads(capsys.readouterr().out)
+def run(run_module: Run) -> Run:
+    def run_with(module: Any, check_mode: bool = False, **arguments: Any) -> dict[str, Any]:
+        return run_module(module, arguments, check_mode)
 
-    return run_module
+    return run_with
 
 
 @pytest.mark.parametrize("check_mode", [False, True])

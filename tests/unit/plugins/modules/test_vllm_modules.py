@@ -9,7 +9,6 @@ import socket
 from typing import Any, Iterator
 
 import pytest
-from ansible.module_utils.testing import patch_module_args
 from ansible_collections.kvcache.ascend.plugins.filter.release import load_tables
 from ansible_collections.kvcache.ascend.plugins.modules import vllm_check, vllm_info
 from ansible_collections.kvcache.ascend.tests.unit import loopback_servers as servers
@@ -86,18 +85,14 @@ vllm:prompt_tokens_by_source_total{{engine="0",source="external_kv_transfer"}} {
 
 
 @pytest.fixture
-def run(capsys):
-    def run_module(module, port, **arguments):
+def run(run_module):
+    def run_on_port(module, port, **arguments):
         arguments = {"port": port, "step_timeout": 2, **arguments}
         if module is vllm_check:
             arguments = {"timeout": 0, "completion_timeout": 2, **arguments}
-        with patch_module_args(arguments), pytest.raises(SystemExit) as ended:
-            module.main()
-        result = json.loads(capsys.readouterr().out)
-        assert bool(ended.value.code) == bool(result.get("failed", False))
-        return result
+        return run_module(module, arguments)
 
-    return run_module
+    return run_on_port
 
 
 @contextlib.contextmanager
