@@ -12,7 +12,11 @@ import shutil
 import tarfile
 from typing import Any
 
-from ansible_collections.kvcache.ascend.plugins.module_utils import git_errors, mooncake_source
+from ansible_collections.kvcache.ascend.plugins.module_utils import (
+    git_errors,
+    host_files,
+    mooncake_source,
+)
 from ansible_collections.kvcache.ascend.plugins.module_utils.mooncake_proof import Runner
 
 STAMP = ".kvcache-sources.json"
@@ -179,11 +183,7 @@ def check_whole(folder: str, origin: str) -> None:
 
 
 def read_stamp(folder: str) -> dict[str, Any]:
-    try:
-        with open(os.path.join(folder, STAMP), encoding="utf-8") as handle:
-            return json.load(handle)
-    except (OSError, ValueError):
-        return {}
+    return host_files.read_dict(os.path.join(folder, STAMP)) or {}
 
 
 def write_stamp(folder: str, stamp: dict[str, Any]) -> None:
