@@ -79,6 +79,12 @@ image_users() { # ROOT
   image_file "$1" /etc/sudoers.d/ops 0440 <<<'ops ALL=(ALL:ALL) NOPASSWD: ALL'
 }
 
+# As in Debian's own container images: a host that lives for minutes needs no package safe on its disk.
+image_packages() { # ROOT
+  image_file "$1" /etc/dpkg/dpkg.cfg.d/testbed 0644 <<<'force-unsafe-io'
+  image_file "$1" /etc/apt/apt.conf.d/testbed 0644 <<<'Acquire::Languages "none";'
+}
+
 image_trim() { # ROOT
   rm -rf "$1"/var/cache/apt/*.bin "$1"/var/cache/apt/archives/*.deb "$1"/var/lib/apt/lists/*
   mkdir -p "$1/var/lib/apt/lists/partial"
@@ -115,6 +121,7 @@ image_build() {
   image_systemd "$root"
   image_ssh "$root"
   image_users "$root"
+  image_packages "$root"
   image_trim "$root"
   image_import "$root"
   image_discard
