@@ -28,7 +28,7 @@ plan-test:
 
 test: plan-test tools ## everything, two at a time (JOBS=1: one after the other); needs root, for the test hosts
 	$(TESTBED) prepare
-	tests/tools/side_by_side system $(SCENARIOS:%=molecule-%) sanity units lint package masters
+	tests/tools/side_by_side system-pool $(SCENARIOS:%=molecule-%) system-python_stack system-source sanity units lint package masters
 	@echo "make test: all passed"
 
 tools: ## install the tools into .venv
@@ -58,6 +58,13 @@ masters: tools ## the modules against real masters of three Mooncake versions, o
 system: tools ## bad input and failures, on real test hosts
 	$(TESTBED) prepare
 	pytest -vv tests/system
+
+# Tests of one file that have hosts of their own, or all the others, whose hosts are the same.
+system-pool: tools
+	pytest -vv tests/system --ignore=tests/system/test_source.py --ignore=tests/system/test_python_stack.py
+
+system-%: tools
+	pytest -vv tests/system/test_$*.py
 
 molecule: tools ## every scenario, two at a time; SCENARIOS="release mooncake" for some
 	$(TESTBED) prepare

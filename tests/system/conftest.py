@@ -8,6 +8,7 @@ order in which they stand: installing is what takes time, so those that need an 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -62,6 +63,13 @@ class Run:
         ]
         return {key: int(value) for key, value in (item.split("=") for item in line.split()[2:])}
 
+    def said_of(self, host: str) -> str:
+        """Return what the run says of the host's failures, as one line."""
+        failures = re.findall(
+            rf"^fatal: \[{host}\].*?(?=^TASK|^PLAY|^\w+: \[)", self.output, re.MULTILINE | re.DOTALL
+        )
+        return " ".join(" ".join(failures).split())
+
 
 @dataclass
 class Fleet:
@@ -86,6 +94,18 @@ class Fleet:
                 "vars": self.variables,
             }
         }
+        (self.folder / "hosts").write_text(yaml.safe_dump(content))
+
+    def one_machine(self, octet: int, hosts: dict[str, dict[str, Any]]) -> None:
+        """Write an inventory of hosts of these names and settings, all of which are one machine.
+
+        So one run shows many causes, and that a host's fault is no other host's.
+        """
+        members = {
+            name: {"ansible_host": f"{PREFIX}.{octet}", **settings}
+            for name, settings in hosts.items()
+        }
+        content = {"all": {"vars": self.variables, "children": {"vllm": {"hosts": members}}}}
         (self.folder / "hosts").write_text(yaml.safe_dump(content))
 
     def command(self, playbook: str, *arguments: str, **extra: Any) -> list[str]:

@@ -111,7 +111,7 @@ def test_a_port_that_is_taken_after_the_check_names_who_took_it(fleet: Fleet) ->
 
 
 def test_another_rpc_port_closes_the_old_one(fleet: Fleet) -> None:
-    run = fleet.play("site.yml", mooncake_master_rpc_port=50099)
+    run = fleet.play(ROLE, mooncake_master_rpc_port=50099)
     assert run.status == 0, run.output
     assert "sys-1:50099 is a Mooncake master and serves" in run.flat
     listening = on_host("sys-1", "awk '$4 == \"0A\" {print $2}' /proc/net/tcp")
@@ -123,5 +123,5 @@ def test_after_all_this_one_run_puts_it_right_and_the_next_changes_nothing(fleet
     run = fleet.play("site.yml", mooncake_serial=1)
     assert run.status == 0, run.output
     assert "sys-1:50088 is a Mooncake master and serves" in run.flat
-    again = fleet.play("site.yml", "--check")
+    again = fleet.play(ROLE, "--check")
     assert again.counts("sys-1")["changed"] == 0, again.output

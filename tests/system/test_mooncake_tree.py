@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Iterator
 
 import pytest
-from conftest import ROOT, Fleet, Run, connection, on_host
+from conftest import OCTETS, ROOT, Fleet, Run, connection, on_host
 
 BUILDS = "/opt/kvcache/mooncake"
 LOCK = "/run/kvcache/opt-kvcache-mooncake.lock"
@@ -39,7 +39,7 @@ def saved(installed: str) -> Iterator[str]:
     """The host's builds are put back as they were, whatever a test does to them."""
     on_host("sys-2", f"rm -rf /opt/saved && cp -a {BUILDS} /opt/saved")
     yield installed
-    on_host("sys-2", f"chmod 755 /opt/kvcache; rm -rf {BUILDS} && mv /opt/saved {BUILDS}")
+    on_host("sys-2", f"chmod 755 /opt/kvcache; rm -rf /opt/kvcache/* && mv /opt/saved {BUILDS}")
 
 
 def test_two_runs_at_once_both_succeed_and_one_of_them_installs(
@@ -87,31 +87,31 @@ def test_a_lock_of_another_control_node_is_waited_for_and_named(fleet: Fleet, sa
     assert on_host("sys-2", f"ls -A {BUILDS}") == ""
 
 
-def test_an_abandoned_lock_is_taken_over(fleet: Fleet, saved: str) -> None:
-    on_host("sys-2", f"rm -rf {BUILDS}")
-    hold_lock()
-    on_host("sys-2", f"touch -d '1 hour ago' {LOCK}")
-    run = mooncake(fleet, mooncake_lock_timeout=1)
-    assert run.status == 0, run.output
-    assert on_host("sys-2", f"ls {LOCK} 2>/dev/null || true") == ""
+def copies(saved: str, damage: dict[str, str]) -> dict[str, dict[str, Any]]:
+    """Copy the host's builds for each name and damage the copy; return settings of hosts of these names."""
+    for name, command in damage.items():
+        root = f"/opt/kvcache/{name}"
+        on_host("sys-2", f"cp -a {BUILDS} {root} && cd {root} && {command.format(root=root)}")
+    return {name: {"mooncake_root": f"/opt/kvcache/{name}"} for name in damage}
 
 
-@pytest.mark.parametrize("mode", ["chmod -R go-rwx {}/current/", "chmod 700 {}"])
-def test_a_build_that_services_can_not_read_is_shown_and_opened(
-    fleet: Fleet, saved: str, mode: str
-) -> None:
-    on_host("sys-2", mode.format(BUILDS))
-    on_host("sys-2", f"! {SERVICE_SEES} 2>/dev/null")
-    shown = mooncake(fleet, "--check", "--diff")
+def test_a_build_that_services_can_not_read_is_shown_and_opened(fleet: Fleet, saved: str) -> None:
+    closed = {"files": "chmod -R go-rwx current/", "folder": "chmod 700 ."}
+    fleet.one_machine(OCTETS["sys-2"], copies(saved, closed))
+    sees = [SERVICE_SEES.replace(BUILDS, f"/opt/kvcache/{name}") for name in closed]
+    for command in sees:
+        on_host("sys-2", f"! {command} 2>/dev/null")
+    shown = fleet.play("playbooks/mooncake.yml", "--check", "--diff")
     assert shown.status == 0, shown.output
-    assert shown.counts("sys-2")["changed"] == 1
-    assert "warning: " in shown.flat
-    assert f"The build in use, {saved}, " in shown.flat
-    assert shown.output.count(f"-{BUILDS}") <= 10
-    run = mooncake(fleet)
+    assert shown.flat.count(f"The build in use, {saved}, ") == len(closed)
+    run = fleet.play("playbooks/mooncake.yml")
     assert run.status == 0, run.output
-    assert on_host("sys-2", SERVICE_SEES).startswith("mooncake_master version")
-    assert mooncake(fleet).counts("sys-2")["changed"] == 0
+    again = fleet.play("playbooks/mooncake.yml")
+    for name, command in zip(closed, sees):
+        assert shown.counts(name)["changed"] == 1
+        assert shown.output.count(f"-/opt/kvcache/{name}") <= 10
+        assert on_host("sys-2", command).startswith("mooncake_master version")
+        assert again.counts(name)["changed"] == 0
 
 
 def test_verify_alone_does_not_call_a_closed_build_proven(fleet: Fleet, saved: str) -> None:
@@ -130,42 +130,28 @@ def test_a_folder_above_that_is_closed_is_named(fleet: Fleet, saved: str) -> Non
         assert "Fix: sudo chmod o+x /opt/kvcache" in run.flat
 
 
-def test_the_umask_of_root_does_not_matter(fleet: Fleet, saved: str) -> None:
-    sudoers = "/etc/sudoers.d/umask"
-    on_host("sys-2", f"rm -rf {BUILDS} && echo 'Defaults umask=0077, umask_override' > {sudoers}")
-    try:
-        run = mooncake(fleet)
-    finally:
-        on_host("sys-2", f"rm {sudoers}")
-    assert run.status == 0, run.output
-    assert on_host("sys-2", SERVICE_SEES).startswith("mooncake_master version")
-    assert on_host("sys-2", f"find {BUILDS} -not -type l -not -perm -o+r") == ""
+IN_THE_WAY = {
+    "directory": ("rm current && mkdir current", "/current is a directory that this role did not"),
+    "file": ("rm current && touch current", "/current is a file that this role did not make"),
+    "empty": (": > current/manifest.json", "its manifest.json is empty"),
+    "no-json": ("echo '{{' > current/manifest.json", "its manifest.json is not JSON"),
+    "no-file": (
+        "rm current/manifest.json && mkdir current/manifest.json",
+        "its manifest.json is a directory",
+    ),
+    "no-root": ("cd / && rm -rf {root} && touch {root}", "(mooncake_root) is not a directory"),
+}
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        ("rm current && mkdir current", "/current is a directory that this role did not make"),
-        ("rm current && touch current", "/current is a file that this role did not make"),
-        (": > current/manifest.json", "its manifest.json is empty"),
-        ("echo '{' > current/manifest.json", "its manifest.json is not JSON"),
-        (
-            "rm current/manifest.json && mkdir current/manifest.json",
-            "its manifest.json is a directory",
-        ),
-        ("cd / && rm -rf {root} && touch {root}", "(mooncake_root) is not a directory"),
-    ],
-)
-def test_what_is_in_the_way_is_found_before_anything_is_done(
-    fleet: Fleet, saved: str, make: str, message: str
-) -> None:
-    on_host("sys-2", f"cd {BUILDS} && {make.replace('{root}', BUILDS)}")
+def test_what_is_in_the_way_is_found_before_anything_is_done(fleet: Fleet, saved: str) -> None:
+    damage = {name: command for name, (command, _message) in IN_THE_WAY.items()}
+    fleet.one_machine(OCTETS["sys-2"], copies(saved, damage))
     # What --check says without --check, too, the folder above that is closed shows.
-    run = mooncake(fleet, "--check")
-    assert run.status != 0
-    assert message in run.flat
-    assert "Fix: move it away (sudo mv /opt/kvcache/mooncake" in run.flat
-    assert run.counts("sys-2")["changed"] == 0
+    run = fleet.play("playbooks/mooncake.yml", "--check")
+    for name, (_command, message) in IN_THE_WAY.items():
+        assert message in run.said_of(name), run.output
+        assert f"Fix: move it away (sudo mv /opt/kvcache/{name}" in run.said_of(name)
+        assert run.counts(name)["changed"] == 0
 
 
 def test_a_link_to_nothing_is_set_anew(fleet: Fleet, saved: str) -> None:
@@ -201,16 +187,26 @@ def test_a_damaged_wheel_on_the_control_node(fleet: Fleet, saved: str, tmp_path:
     (tmp_path / name).unlink()
     done = subprocess.run(command.split(), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    run = mooncake(fleet, mooncake_wheel_dir=str(tmp_path))
+    run = mooncake(fleet, "--check", mooncake_wheel_dir=str(tmp_path))
     assert run.status == 0, run.output
 
 
-def test_diff_of_an_installation_shows_the_build_and_not_its_thousand_files(
+def test_an_installation_past_an_abandoned_lock_and_roots_umask_shows_the_build_alone(
     fleet: Fleet, saved: str
 ) -> None:
-    on_host("sys-2", f"rm -rf {BUILDS}")
-    run = mooncake(fleet, "--diff")
+    """The umask hides nothing from services; what is shown is the build, not its thousand files."""
+    sudoers = "/etc/sudoers.d/umask"
+    on_host("sys-2", f"rm -rf {BUILDS} && echo 'Defaults umask=0077, umask_override' > {sudoers}")
+    hold_lock()
+    on_host("sys-2", f"touch -d '1 hour ago' {LOCK}")
+    try:
+        run = mooncake(fleet, "--diff", mooncake_lock_timeout=1)
+    finally:
+        on_host("sys-2", f"rm {sudoers}")
     assert run.status == 0, run.output
+    assert on_host("sys-2", f"ls {LOCK} 2>/dev/null || true") == ""
+    assert on_host("sys-2", SERVICE_SEES).startswith("mooncake_master version")
+    assert on_host("sys-2", f"find {BUILDS} -not -type l -not -perm -o+r") == ""
     assert "+version: 0.3.13.post1" in run.output
     assert f"+++ after: {BUILDS}/{saved}" in run.output
     assert ".pyc" not in run.output

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import subprocess
 import time
@@ -17,8 +16,7 @@ from pathlib import Path
 from typing import Any, Iterator
 
 import pytest
-import yaml
-from conftest import PREFIX, ROOT, STATE, Fleet, Run, connection, on_host
+from conftest import ROOT, STATE, Fleet, Run, connection, on_host
 from conftest import testbed as run_testbed
 
 HOST = "sys-source"
@@ -134,26 +132,9 @@ def builder(machine: None, tmp_path: Path) -> Fleet:
     return Fleet(tmp_path, {**connection(), **SETTINGS, **store})
 
 
-def write_hosts(fleet: Fleet, hosts: dict[str, dict[str, Any]]) -> None:
-    """Write an inventory of hosts of these names and settings, all of which are the one machine."""
-    members = {
-        name: {"ansible_host": f"{PREFIX}.{OCTET}", **settings} for name, settings in hosts.items()
-    }
-    content = {"all": {"vars": fleet.variables, "children": {"vllm": {"hosts": members}}}}
-    (fleet.folder / "hosts").write_text(yaml.safe_dump(content))
-
-
 def build(fleet: Fleet, hosts: dict[str, dict[str, Any]], **extra: Any) -> Run:
-    write_hosts(fleet, hosts)
+    fleet.one_machine(OCTET, hosts)
     return fleet.play(PLAYBOOK, "--forks", "6", **extra)
-
-
-def said_of(run: Run, host: str) -> str:
-    """Return what the run says of the host's failures, as one line."""
-    failures = re.findall(
-        rf"^fatal: \[{host}\].*?(?=^TASK|^PLAY|^\w+: \[)", run.output, re.MULTILINE | re.DOTALL
-    )
-    return " ".join(" ".join(failures).split())
 
 
 def manifest(host: str) -> dict[str, Any]:
@@ -176,8 +157,8 @@ def test_another_host_compiles_when_the_disk_of_the_first_is_full(builder: Fleet
     little = {"mooncake_build_dir": "/small", "mooncake_build_space_gib": 0.001}
     run = build(builder, {"full": little, "roomy": {}}, mooncake_build_hosts=["full"])
     assert run.status == 0, run.output
-    assert "the disk is full" in said_of(run, "full"), run.output
-    assert "mooncake_build_dir" in said_of(run, "full")
+    assert "the disk is full" in run.said_of("full"), run.output
+    assert "mooncake_build_dir" in run.said_of("full")
     assert manifest("full")["compiled_on"] == "roomy"
     assert manifest("full") == manifest("roomy")
 
@@ -191,7 +172,7 @@ def test_each_host_is_told_what_stands_in_its_way(builder: Fleet, tmp_path: Path
     for name, _settings, words in FAULTS:
         assert run.counts(name)["failed"] == 1, f"{name}:\n{run.output}"
         for word in words:
-            assert word in said_of(run, name), f"{name}: {word!r} is not in:\n{run.output}"
+            assert word in run.said_of(name), f"{name}: {word!r} is not in:\n{run.output}"
         assert on_host(HOST, f"ls {BUILDS}/{name} 2>/dev/null || true") == ""
 
 
@@ -205,13 +186,13 @@ def test_a_system_whose_packages_are_not_known(builder: Fleet) -> None:
         on_host(HOST, "cp /root/os-release /usr/lib/os-release; mv /root/debian_version /etc/")
     assert run.counts("kylin")["failed"] == 1, run.output
     for word in ("Kylin", "site_os_family"):
-        assert word in said_of(run, "kylin"), run.output
+        assert word in run.said_of("kylin"), run.output
 
 
 def test_a_run_that_is_killed_while_it_compiles_is_followed_by_the_next(builder: Fleet) -> None:
     """What was begun goes on, upstream's own script included: nothing is done twice."""
     settings = {"mooncake_dependencies_method": "script", "mooncake_git_revision": "slow"}
-    write_hosts(builder, {"patient": settings})
+    builder.one_machine(OCTET, {"patient": settings})
     with (STATE / "logs" / "killed-compile.log").open("w") as log:
         process = subprocess.Popen(
             builder.command(PLAYBOOK),
