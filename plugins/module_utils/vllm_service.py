@@ -76,12 +76,12 @@ def report(
     second: Iterable[Mapping[str, Any]],
     peers: Mapping[str, str],
 ) -> dict[str, Any]:
-    """One line for each instance, ok or what is wrong with it, and the names of those that failed.
+    """One line for each instance, ok or what is wrong with it; the names of those that failed; and the same as data.
 
     `first` and `second` are the results of vllm_check: for the instance's own prompt, and for that of its peer.
     """
     later = {each["item"]["name"]: each for each in second if "findings" in each}
-    lines, failed = [], []
+    lines, failed, instances = [], [], {}
     for result in first:
         name = result["item"]["name"]
         identity = f"{host}/{name}"
@@ -98,4 +98,9 @@ def report(
         if not words.startswith("ok"):
             failed.append(name)
         lines.append(f"{identity}: {words}")
-    return {"lines": lines, "failed": failed}
+        instances[name] = {
+            "verdict": "failed" if name in failed else "ok",
+            "message": words,
+            "findings": last.get("findings", []),
+        }
+    return {"lines": lines, "failed": failed, "instances": instances}

@@ -231,3 +231,7 @@ def test_the_report_has_one_line_for_each_instance() -> None:
         "h/c: it is down (from host h).\n  Fix: start it",
         "h/d: broke",
     ]
+    told = {name: each["verdict"] for name, each in report["instances"].items()}
+    assert told == {"a": "ok", "b": "ok", "c": "failed", "d": "failed"}
+    assert report["instances"]["c"]["findings"] == [wrong]
+    assert report["instances"]["d"] == {"verdict": "failed", "message": "broke", "findings": []}
