@@ -9,7 +9,7 @@ TESTBED := tests/testbed/testbed
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 SCENARIOS ?= $(filter-out shared,$(notdir $(patsubst %/,%,$(wildcard molecule/*/))))
 
-.PHONY: help demo demo-down test plan-test tools lint units masters package sanity system molecule bench docs lock clean
+.PHONY: help demo demo-down test plan-test tools lint units masters package awx sanity system molecule bench docs lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
@@ -28,7 +28,7 @@ plan-test:
 
 test: plan-test tools ## everything, two at a time (JOBS=1: one after the other); needs root, for the test hosts
 	$(TESTBED) prepare
-	tests/tools/side_by_side system-pool $(SCENARIOS:%=molecule-%) system-python_stack system-source sanity units lint package masters
+	tests/tools/side_by_side system-pool $(SCENARIOS:%=molecule-%) system-python_stack system-source sanity units lint package awx masters
 	@echo "make test: all passed"
 
 tools: ## install the tools into .venv
@@ -48,6 +48,9 @@ units: tools ## unit tests, with coverage
 
 package: tools ## build the collection, and use it from the tarball
 	pytest tests/package
+
+awx: tools ## what is for AWX, against AWX's own modules; the execution environment; a signed project
+	pytest tests/awx
 
 sanity: tools ## ansible-test sanity
 	tests/tools/sanity

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 ALLOWED = re.compile(
     r"^(FILES\.json|MANIFEST\.json|README\.md|LICENSE|CHANGELOG\.rst"
     r"|changelogs/(changelog|config)\.yaml"
-    r"|meta/runtime\.yml"
+    r"|meta/(runtime|execution-environment)\.yml|meta/ee-(requirements|bindep)\.txt"
     r"|docs/[\w-]+\.md"
     r"|playbooks/\w+\.yml"
     r"|plugins/(action|callback|doc_fragments|filter|module_utils|modules)/\w+\.(py|yml)"

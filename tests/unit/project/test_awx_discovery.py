@@ -51,6 +51,15 @@ def test_inventories_are_offered_and_not_taken_for_playbooks() -> None:
     assert not [name for name in playbooks if name.startswith("inventories/")]
 
 
+def test_what_is_for_awx_itself_is_told_apart() -> None:
+    """Its playbook can run there, with the module's collection in the image; its data is neither playbook nor inventory."""
+    found = files()
+    assert ROOT / "awx" / "configuration.yml" in found
+    playbooks = names([path for path in found if is_playbook(path)])
+    own = {name for name in playbooks if name.startswith(("awx/", "meta/", "execution-"))}
+    assert own == {"awx/configure.yml"}
+
+
 def test_no_playbook_prompts() -> None:
     for path in [*ROOT.glob("*.yml"), *ROOT.glob("playbooks/*.yml"), *ROOT.glob("roles/**/*.yml")]:
         text = path.read_text()
