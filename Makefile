@@ -9,12 +9,12 @@ TESTBED := tests/testbed/testbed
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 SCENARIOS ?= $(filter-out shared,$(notdir $(patsubst %/,%,$(wildcard molecule/*/))))
 
-.PHONY: help demo demo-down test plan-test tools lint units masters package awx sanity system molecule bench docs lock clean
+.PHONY: help demo demo-down test plan-test tools lint units masters package awx sanity system molecule failures bench docs lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
 
-demo: ## two test hosts on this machine, with a Mooncake master that serves
+demo: ## two test hosts on this machine: master, store node, two instances of vLLM on one pool
 	@tests/testbed/demo up
 
 demo-down: ## remove what "make demo" made
@@ -75,6 +75,9 @@ molecule: tools ## every scenario, two at a time; SCENARIOS="release mooncake" f
 
 molecule-%: tools
 	tests/tools/molecule_scenario $*
+
+failures: tools ## what happens when the master, a store node, an instance fail, on the hosts of "make demo"
+	pytest -vv --capture=no tests/failures
 
 bench: tools ## how long things take, on the hosts of "make demo"; BENCH="npus" for some subjects
 	tests/tools/bench $(BENCH)

@@ -15,7 +15,7 @@ from ansible_collections.kvcache.ascend.plugins.module_utils import (
     control_files,
     preflight_input,
     preflight_model,
-    preflight_network,
+    preflight_ports,
     preflight_settings,
 )
 
@@ -60,7 +60,7 @@ def _report_problem(path: Any) -> str:
 def _ports(host: preflight_model.Host) -> list[int]:
     """The ports that the host's services will listen on, as far as the variables can be read."""
     try:
-        listed = preflight_network.ports_of(host).values()
+        listed = preflight_ports.ports_of(host).values()
     except (TypeError, ValueError):
         return []
     return sorted({port for _name, variables in listed for port in variables.values()})

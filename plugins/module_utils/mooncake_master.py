@@ -11,8 +11,8 @@ from __future__ import annotations
 import random
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any, Callable
+from dataclasses import dataclass, field
+from typing import Any, Callable, Mapping
 
 from ansible_collections.kvcache.ascend.plugins.module_utils import (
     coro_rpc,
@@ -42,6 +42,7 @@ class Options:
     metrics_port: int
     step_timeout_seconds: float
     min_clients: int = 0
+    segments: Mapping[str, int] = field(default_factory=dict)
     resolver: network.Resolver = network.system_resolver
     connector: network.Connector = network.system_connector
 
@@ -145,7 +146,7 @@ def ask_all(
     findings = []
     for observation, master in zip(observations, masters):
         findings += mooncake_master_findings.judge(
-            observation, master, this_host, options.min_clients
+            observation, master, this_host, options.min_clients, options.segments
         )
     return Result(masters, findings)
 

@@ -34,7 +34,7 @@ def mistakes(parameters: dict[str, Any]) -> list[str]:
             found.append(f"{name} {seconds:g} is no number of seconds above 0, up to a day")
     if not 0 <= parameters["timeout"] <= DAY_SECONDS:
         found.append(f"timeout {parameters['timeout']:g} is no number of seconds from 0 to a day")
-    return found + _client_mistakes(parameters)
+    return found + _client_mistakes(parameters) + _segment_mistakes(parameters)
 
 
 def _client_mistakes(parameters: dict[str, Any]) -> list[str]:
@@ -44,6 +44,18 @@ def _client_mistakes(parameters: dict[str, Any]) -> list[str]:
     if min_clients and parameters["metrics_port"] == 0:
         return ["min_clients needs the metrics port: give metrics_port, or leave min_clients out"]
     return []
+
+
+def _segment_mistakes(parameters: dict[str, Any]) -> list[str]:
+    segments = parameters.get("segments") or {}
+    found = [
+        f"segments: {size!r} of {name} is no number of bytes"
+        for name, size in segments.items()
+        if not str(size).isdigit()
+    ]
+    if segments and parameters["metrics_port"] == 0:
+        found.append("segments needs the metrics port: give metrics_port, or leave segments out")
+    return found
 
 
 def addresses(parameters: dict[str, Any]) -> list[master_address.MasterAddress]:

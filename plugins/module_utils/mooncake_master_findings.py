@@ -8,12 +8,13 @@ port, then, only when that serves, the metrics port, the role, the clients.
 
 from __future__ import annotations
 
-from typing import Any, Tuple
+from typing import Any, Mapping, Tuple
 
 from ansible_collections.kvcache.ascend.plugins.module_utils import (
     coro_rpc,
     finding,
     master_address,
+    mooncake_master_pool,
 )
 from ansible_collections.kvcache.ascend.plugins.module_utils import (
     mooncake_master_io as network,
@@ -27,7 +28,6 @@ CHECK_NAME = "mooncake_master_name"
 CHECK_RPC = "mooncake_master_rpc"
 CHECK_METRICS = "mooncake_master_metrics"
 CHECK_ROLE = "mooncake_master_role"
-CHECK_CLIENTS = "mooncake_master_clients"
 
 A_MASTER = "a Mooncake master"
 A_METRICS_PORT = "its metrics port"
@@ -38,9 +38,16 @@ Words = Tuple[str, str, str]
 
 
 def judge(
-    seen: Observation, facts: dict[str, Any], this_host: str, min_clients: int
+    seen: Observation,
+    facts: dict[str, Any],
+    this_host: str,
+    min_clients: int,
+    segments: Mapping[str, int] | None = None,
 ) -> list[dict[str, str]]:
-    """All findings of one address; exactly one, of severity ok, when all is well."""
+    """All findings of one address; exactly one, of severity ok, when all is well.
+
+    segments: the bytes that each segment must have in the pool, by its name.
+    """
 
     def error(check: str, words: Words) -> dict[str, str]:
         return _make(check, finding.ERROR, this_host, words)
@@ -57,9 +64,10 @@ def judge(
     role = role_words(seen)
     if role:
         found.append(error(CHECK_ROLE, role))
-    found += _client_findings(seen, facts, this_host, min_clients)
+    found += mooncake_master_pool.findings(seen, facts, this_host, min_clients, segments or {})
     if not found:
-        observed = f"{seen.address} is a Mooncake master and serves"
+        lent = mooncake_master_pool.lent(segments or {})
+        observed = f"{seen.address} is a Mooncake master and serves{lent}"
         found.append(finding.make(CHECK_RPC, finding.OK, this_host, observed=observed))
     return found
 
@@ -285,45 +293,6 @@ def _foreign_metrics_words(seen: Observation, side: HttpSide, where: str) -> Wor
             "then sudo systemctl restart mooncake-master"
         ),
     )
-
-
-def _client_findings(
-    seen: Observation, facts: dict[str, Any], this_host: str, min_clients: int
-) -> list[dict[str, str]]:
-    side = seen.metrics_side
-    if not seen.serves or side is None or not side.is_master:
-        return []
-    if side.metrics_page.status_code != 200:
-        return []
-    clients, capacity_bytes = facts["metrics"]["active_clients"], facts["metrics"]["capacity_bytes"]
-    if not min_clients and not clients and not capacity_bytes:
-        # As a master is until its first instance has started.
-        observed = (
-            f"{seen.address} is a Mooncake master and serves; no client has joined its pool yet"
-        )
-        return [finding.make(CHECK_CLIENTS, finding.OK, this_host, observed=observed)]
-    words = _client_words(seen, clients, capacity_bytes, min_clients)
-    if words is None:
-        return []
-    severity = finding.ERROR if min_clients else finding.WARNING
-    return [_make(CHECK_CLIENTS, severity, this_host, words)]
-
-
-def _client_words(
-    seen: Observation, clients: int | None, capacity_bytes: int | None, min_clients: int
-) -> Words | None:
-    wanted = max(1, min_clients)
-    expected = f"at least {wanted} client{'s' if wanted > 1 else ''}"
-    start = "see why instances or store nodes did not join (their logs; do they name this master?)"
-    # 0.3.7 exports the capacity only after the first client has brought some: None is none yet.
-    if not capacity_bytes:
-        attached = f"clients {clients}" if clients else "no client attached"
-        observed = f"{seen.address} serves, but its pool is empty: {attached}, capacity 0 bytes"
-        return observed, f"{expected} with a segment", start
-    # A version that does not count its clients cannot be held to a number of them.
-    if clients is not None and clients < min_clients:
-        return f"{seen.address} serves, but has clients: {clients}", expected, start
-    return None
 
 
 def _http_server(side: HttpSide) -> str:

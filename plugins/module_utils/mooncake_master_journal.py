@@ -1,204 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a master does not serve, in one line, read from the last lines of its journal and the state of its service."""
+"""Why a master does not serve: its own words (0.3.7 to 0.3.13); what any service says is in service_journal.py."""
 
 from __future__ import annotations
 
-import re
-from typing import Any
+import functools
 
-CAUSES = (
-    (
-        r"unknown command line flag '?(?P<what>[\w-]+)",
-        "it does not know the flag {what}",
-        "remove it from mooncake_master_flags; does the build in use belong to release_name?",
+from ansible_collections.kvcache.ascend.plugins.module_utils import service_journal
+
+MASTER = service_journal.Subject(
+    title="Mooncake master",
+    name="mooncake-master",
+    role="mooncake_master",
+    file="/etc/kvcache/master.env",
+    causes=(
+        (
+            r"(?P<what>[^\n]*Address already in use[^\n]*)",
+            "another process took its port while it started ({what})",
+            "see who listens (sudo ss -ltnp), stop it or change mooncake_master_rpc_port or mooncake_master_metrics_port",
+        ),
+        (
+            r"(?P<what>[^\n]*(?:Cannot assign requested address|bad address)[^\n]*)",
+            "it can't bind its address ({what})",
+            "set mooncake_master_bind_address to an address of this host, or to 0.0.0.0",
+        ),
     ),
-    (
-        r"error while loading shared libraries: (?P<what>[^\s:]+)",
-        "it does not find the library {what}",
-        "run site.yml, whose role mooncake installs the libraries and proves the build",
-    ),
-    (
-        r"(?P<what>version `[^\n]*' not found)",
-        "the host's C library is too old for it ({what})",
-        "choose a release whose Mooncake is built for this system",
-    ),
-    (
-        r"(?P<what>[^\n]*Address already in use[^\n]*)",
-        "another process took its port while it started ({what})",
-        "see who listens (sudo ss -ltnp), stop it or change mooncake_master_rpc_port or mooncake_master_metrics_port",
-    ),
-    (
-        r"(?P<what>[^\n]*(?:Cannot assign requested address|bad address)[^\n]*)",
-        "it can't bind its address ({what})",
-        "set mooncake_master_bind_address to an address of this host, or to 0.0.0.0",
-    ),
-    (
-        r"Failed to execute (?P<what>/[^\n]*)(?:\n[^\n]*){1,3}?status=203/EXEC",
-        "systemd can't execute {what}",
-        "see that its user may enter each folder of {root} (namei -l), then run site.yml",
-    ),
-    (
-        r"status=203/EXEC",
-        "systemd can't execute it",
-        "look at {root}/current, then run site.yml",
-    ),
-    (
-        r"Failed to load environment files",
-        "its file /etc/kvcache/master.env is missing or can't be read",
-        "run site.yml, which writes it",
-    ),
-    (
-        r"status=217/USER",
-        "its user does not exist",
-        "run site.yml, which makes the user mooncake_master_user",
-    ),
-    (
-        r"status=(?P<what>216/GROUP|226/NAMESPACE|200/CHDIR)",
-        "systemd can't set it up ({what})",
-        "look at the unit with its drop-ins (systemctl cat mooncake-master)",
-    ),
-    (
-        r"status=31/SYS",
-        "it was killed for a system call that its unit does not allow",
-        "add a drop-in with a wider SystemCallFilter= and report it",
-    ),
-    (
-        r"OOM killer|Failed with result 'oom-kill'",
-        "it was killed since memory ran out",
-        "see what needs the memory (sudo journalctl -k), or raise MemoryMax= of a drop-in",
-    ),
-    (
-        r"status=9/KILL",
-        "it was killed by signal 9, by a person or since memory ran out",
-        "look for the kernel's words (sudo journalctl -k)",
-    ),
-    (
-        r"(?P<what>Failed to set up [^\n]*|Failed at step (?!EXEC|USER)[^\n]*)",
-        "systemd can't give it its sandbox ({what})",
-        "look what this kernel lacks; a drop-in for the unit can switch that protection off",
-    ),
-    (
-        r"(?m:^F[0-9]{4} [^\n\]]*\] (?P<what>[^\n]*))",
-        "it refuses to start: {what}",
-        "correct the setting that it names",
-    ),
-    (
-        r"(?P<what>code=dumped[^\n]*|status=(?:11/SEGV|4/ILL|7/BUS)[^\n]*)",
-        "it crashed ({what})",
-        "report it with the journal; does the build belong to this CPU (site.yml proves it)?",
+    quiet_end=(
+        "it ends with status 1 and gives no reason, as newer versions do when they can't listen on the RPC port. "
+        "Fix: see who has the port (sudo ss -ltnp), and that mooncake_master_bind_address is one of this host's."
     ),
 )
-"""Pattern of the journal, cause and fix, the more telling first.
 
-The words are the master's (0.3.7 to 0.3.13), the linker's and systemd's.
-"""
-
-STOPPING = re.compile(r"^Stopping [^\n]*Mooncake master", re.MULTILINE)
-STARTED = re.compile(r"^Start(?:ing|ed) [^\n]*Mooncake master", re.MULTILINE)
-STOPPED = re.compile(r"^Stopped [^\n]*Mooncake master", re.MULTILINE)
-QUIET_END = re.compile(r"Main process exited, code=exited, status=1/")
-TOO_OFTEN = re.compile(r"Start request repeated too quickly")
-
-NOISE = re.compile(
-    r"I[0-9]{4} |\*\*\* |\s*@ |WARNING: Logging before|(?:Start|Stopp)(?:ing|ed) "
-    r"|\S+\.service: (?:Scheduled restart|Failed with result|Start request|Main process exited|Deactivated|Consumed)"
-    r"|Failed to start "
-)
-"""Beginnings of lines that tell no cause: glog's information, stack traces, systemd's bookkeeping."""
-
-
-def latest_cause(journal: str) -> tuple[str, str, str] | None:
-    """Return the words, the cause and the fix of the last known line; None when no line is known."""
-    latest = None
-    for pattern, cause, fix in CAUSES:
-        for match in re.finditer(pattern, journal):
-            if latest is None or match.end() > latest[0].end():
-                latest = (match, cause, fix)
-    if latest is None:
-        return None
-    match, cause, fix = latest
-    return (match.groupdict().get("what") or "").strip(), cause, fix
-
-
-def present_life(journal: str, is_active: bool) -> str:
-    """Return the lines that can tell the cause: what was before has been dealt with.
-
-    They begin where a person or a run last stopped it, and for a service that runs where it was last started.
-    """
-    begins = list(STOPPING.finditer(journal)) + (
-        list(STARTED.finditer(journal)) if is_active else []
-    )
-    return journal[max((match.start() for match in begins), default=0) :]
-
-
-def was_stopped(recent: str) -> bool:
-    """Return whether the last that happened was a stop that somebody asked for."""
-    return bool(STOPPING.match(recent) and STOPPED.search(recent) and not STARTED.search(recent))
-
-
-def process_words(service: dict[str, Any]) -> str:
-    """Return what is wrong with a process that runs and doesn't answer; empty when nothing is seen."""
-    if service.get("main_state") in ("T", "t"):
-        return (
-            f"its process {service['main_pid']} is halted by a signal or a debugger. "
-            "Fix: let it go on (sudo systemctl kill --signal=CONT mooncake-master) or restart it "
-            "(sudo systemctl restart mooncake-master)."
-        )
-    return ""
-
-
-def words_of_journal(recent: str, root: str, is_active: bool) -> str:
-    """Return ``cause. Fix: what to do`` as far as the journal tells it."""
-    known = latest_cause(recent)
-    if known:
-        what, cause, fix = known
-        return f"{cause.format(what=what)}. Fix: {fix.format(root=root)}."
-    if was_stopped(recent):
-        return (
-            "it was stopped, by a person or another program. "
-            "Fix: start it (sudo systemctl start mooncake-master), or run site.yml, which does."
-        )
-    telling = [
-        line.strip() for line in recent.splitlines() if line.strip() and not NOISE.match(line)
-    ]
-    see = "Fix: read its journal on the host (sudo journalctl -u mooncake-master)."
-    if telling:
-        return f'the last line of its journal that tells anything is "{telling[-1][:200]}". {see}'
-    if QUIET_END.search(recent):
-        return (
-            "it ends with status 1 and gives no reason, as newer versions do when they can't listen on the RPC port. "
-            "Fix: see who has the port (sudo ss -ltnp), and that mooncake_master_bind_address is one of this host's."
-        )
-    if is_active:
-        return (
-            "its service runs, and its journal tells nothing of it. "
-            "Fix: compare /etc/kvcache/master.env with your variables; run site.yml if they differ."
-        )
-    return f"its journal {'tells no cause' if recent.strip() else 'is empty'}. {see}"
-
-
-def explain(
-    journal: str,
-    root: str,
-    service: dict[str, Any] | None = None,
-    port_problems: list[str] | None = None,
-) -> str:
-    """Return ``cause. Fix: what to do`` for a master that does not serve.
-
-    `journal` is its end, `root` is mooncake_root, `service` what service_state_info returned, `port_problems` the messages
-    about ports that something else has now. What was written last counts.
-    """
-    service = service or {}
-    is_active = service.get("active") == "active"
-    recent = present_life(journal, is_active)
-    words = (
-        process_words(service)
-        or " ".join(port_problems or [])
-        or words_of_journal(recent, root, is_active)
-    )
-    if service.get("active") == "failed" and TOO_OFTEN.search(recent):
-        words += " It failed so often that systemd no longer restarts it; site.yml does."
-    drop_ins = service.get("drop_ins") or []
-    if drop_ins:
-        words += f" Its unit is changed by {', '.join(drop_ins)}."
-    return words
+explain = functools.partial(service_journal.explain, MASTER)

@@ -10,6 +10,7 @@ from ansible_collections.kvcache.ascend.plugins.module_utils import (
     finding,
     preflight_network,
     preflight_npus,
+    preflight_ports,
     preflight_settings,
     preflight_system,
 )
@@ -44,8 +45,8 @@ HOST_CHECKS: dict[str, HostCheck] = {
     "memlock": preflight_system.check_memlock,
     "hugepages": preflight_system.check_hugepages,
     "disk": preflight_system.check_disk,
-    "ports_busy": preflight_network.check_ports_busy,
-    "ports_collide": preflight_network.check_ports_collide,
+    "ports_busy": preflight_ports.check_ports_busy,
+    "ports_collide": preflight_ports.check_ports_collide,
     "master_name": preflight_network.check_master_name,
     "master_reachable": preflight_network.check_master_reachable,
     **preflight_npus.CHECKS,

@@ -8,11 +8,13 @@ from typing import Any, Callable, Dict, List, Union
 
 from ansible_collections.kvcache.ascend.plugins.module_utils import (
     finding,
+    sizes,
     vllm_instance,
 )
 from ansible_collections.kvcache.ascend.plugins.module_utils.mooncake_master_place import (
     INSTANCE_GROUP,
     MASTER_GROUP,
+    STORE_GROUP,
 )
 
 Finding = Dict[str, str]
@@ -48,6 +50,20 @@ class Host:
     @property
     def is_master(self) -> bool:
         return MASTER_GROUP in self.groups
+
+    @property
+    def is_store_node(self) -> bool:
+        return STORE_GROUP in self.groups
+
+    @property
+    def store_bytes(self) -> int:
+        """What its store node lends to the pool; 0 without one, or when its size can't be read, a finding of its own."""
+        if not self.is_store_node:
+            return 0
+        try:
+            return sizes.to_bytes(self.get("store_node_segment_size", 0))
+        except sizes.SizeError:
+            return 0
 
     @property
     def runs_instances(self) -> bool:

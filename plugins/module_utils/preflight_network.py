@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of ports, time, names and versions: what hosts of one pool must agree on."""
+"""Checks of time, names and versions: what hosts of one pool must agree on."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 
 from ansible_collections.kvcache.ascend.plugins.module_utils import (
     mooncake_master_place,
-    proc_services,
 )
 from ansible_collections.kvcache.ascend.plugins.module_utils.preflight_model import (
     MASTER_GROUP,
@@ -18,111 +17,8 @@ from ansible_collections.kvcache.ascend.plugins.module_utils.preflight_model imp
     error,
     from_sentence,
     seen_of,
-    spec_of,
     warning,
 )
-
-MASTER_UNIT = "mooncake-master.service"
-MASTER_PORTS = ("mooncake_master_rpc_port", "mooncake_master_metrics_port")
-
-
-def ports_of(host: Host) -> dict[str, tuple[str, dict[str, int]]]:
-    """The ports that a host's services will listen on: unit to (name in messages, variable to port)."""
-    ports: dict[str, tuple[str, dict[str, int]]] = {}
-    if host.is_master:
-        named = {name: int(host.get(name, 0)) for name in MASTER_PORTS}
-        ports[MASTER_UNIT] = ("the master", named)
-    for each in host.instances():
-        ports[f"vllm@{each.name}.service"] = (
-            f"instance {each.name}",
-            {f"port of instance {each.name}": each.port},
-        )
-    return ports
-
-
-def check_ports_busy(host: Host) -> list[Finding]:
-    """Something else listens where a service is to listen; the service itself may."""
-    listeners = seen_of(host)["listeners"]
-    found: list[Finding] = []
-    wanted = [port for _name, variables in ports_of(host).values() for port in variables.values()]
-    for unit, (_name, every) in ports_of(host).items():
-        # Two services of ours that want one port are the finding of another check.
-        variables = {name: port for name, port in every.items() if wanted.count(port) == 1}
-        mine = [each for each in listeners if each["port"] in variables.values()]
-        own = next((each["uid"] for each in mine if each["unit"] == unit), None)
-        service = {"listeners": mine, "main_uid": own}
-        found += [
-            from_sentence("ports_busy", host.name, text, "a free port")
-            for text in proc_services.port_problems(service, unit, variables, host.name)
-        ]
-    if not ports_of(host):
-        raise DoesNotApply("no service of it listens")
-    return found
-
-
-def transfer_ports(host: Host) -> tuple[int, int] | None:
-    """First and last port of the transfer engines of all devices of a host; None on platform cpu."""
-    spec = spec_of(host)
-    devices = [device for each in host.instances() for device in each.devices]
-    if spec["platform"] != "npu" or not devices:
-        return None
-    mooncake = spec["mooncake"]
-    base = int(mooncake["ascend_port_base"])
-    if mooncake["reads_ascend_base_port"]:
-        base = min(int(each.env.get("ASCEND_BASE_PORT", base)) for each in host.instances())
-    step = int(mooncake["ascend_port_range"])
-    return base + min(devices) * step, base + (max(devices) + 1) * step
-
-
-def check_ports_collide(host: Host) -> list[Finding]:
-    """Two services of a host that want one port, and ports inside the range of the transfer engines."""
-    claims: dict[int, list[str]] = {}
-    for name, variables in ports_of(host).values():
-        for variable, port in variables.items():
-            claims.setdefault(port, []).append(variable if name == "the master" else name)
-    found = [
-        error(
-            "ports_collide",
-            host.name,
-            f"port {port} is claimed by {' and by '.join(names)}",
-            "a port for each",
-            "give one of them another port",
-        )
-        for port, names in sorted(claims.items())
-        # Two instances are the finding of check_instances.
-        if len(names) > 1 and any(not name.startswith("instance ") for name in names)
-    ]
-    span = transfer_ports(host)
-    if span is None:
-        return found
-    found += [
-        error(
-            "ports_collide",
-            host.name,
-            f"port {port} ({' and '.join(names)}) is inside the ports of the transfer engines",
-            f"a port outside {span[0]} to {span[1]}, which the host's devices take",
-            "choose another port",
-        )
-        for port, names in sorted(claims.items())
-        if span[0] <= port <= span[1]
-    ]
-    return found + _local_port_findings(host, span)
-
-
-def _local_port_findings(host: Host, span: tuple[int, int]) -> list[Finding]:
-    local = host.seen["local_ports"] if host.seen else None
-    if not local or local[0] > span[1] or local[1] < span[0]:
-        return []
-    return [
-        warning(
-            "ports_collide",
-            host.name,
-            f"the kernel hands out ports {local[0]} to {local[1]} to outgoing connections, and the transfer "
-            f"engines take {span[0]} to {span[1]}",
-            "ranges that do not overlap, or a start fails now and then",
-            f"set net.ipv4.ip_local_port_range to begin above {span[1]}",
-        )
-    ]
 
 
 def check_clock(hosts: list[Host]) -> list[Finding]:

@@ -10,11 +10,13 @@ from ansible_collections.kvcache.ascend.plugins.module_utils import (
     mooncake_master_place,
     mooncake_master_settings,
     site_settings,
+    store_node,
     vllm_config,
     vllm_instance,
 )
 from ansible_collections.kvcache.ascend.plugins.module_utils.preflight_model import (
     INSTANCE_GROUP,
+    STORE_GROUP,
     DoesNotApply,
     Finding,
     Host,
@@ -41,7 +43,7 @@ RENAMED = {
     "global_segment_size": "segment_size of each of vllm_instances",
 }
 # A variable that starts so can only be meant for this collection; other prefixes are common words.
-OWN_PREFIXES = ("mooncake_master_", "preflight_", "release_", "bootstrap_")
+OWN_PREFIXES = ("mooncake_master_", "preflight_", "release_", "bootstrap_", "store_node_")
 PREFIXES = (*OWN_PREFIXES, "mooncake_", "site_", "vllm_", "plan_", "python_stack_", "evaluate_")
 CLOSE = 0.85
 # Prefixes of variables that change how a transfer works; a Mooncake that does not read one passes over it in silence.
@@ -67,7 +69,27 @@ def check_inventory(hosts: list[Host]) -> list[Finding]:
                 f"name them in the group {INSTANCE_GROUP} of the inventory",
             )
         )
-    return found
+    return found + _pool_findings(hosts)
+
+
+def _pool_findings(hosts: list[Host]) -> list[Finding]:
+    """Instances that lend nothing need a store node that does."""
+    sharing = [each for host in hosts for each in host.instances() if each.pool]
+    if (
+        not sharing
+        or any(each.segment_bytes for each in sharing)
+        or hosts[0].inventory.get(STORE_GROUP)
+    ):
+        return []
+    return [
+        error(
+            "inventory",
+            ALL,
+            "no instance lends memory to the pool (segment_size 0), and there is no store node",
+            "a pool with memory",
+            f"give the instances a segment_size, or put hosts into the group {STORE_GROUP}",
+        )
+    ]
 
 
 def left_alone(hosts: list[Host]) -> list[str]:
@@ -221,6 +243,14 @@ def check_configuration_keys(host: Host) -> list[Finding]:
         found += [
             from_sentence("configuration_keys", host.name, problem, "what the release reads")
             for problem in _master_problems(host, spec)
+        ]
+    if host.is_store_node:
+        settings = host.get("__store_node_settings")
+        found += [
+            from_sentence(
+                "configuration_keys", host.name, problem, "what a store node can run with"
+            )
+            for problem in (store_node.problems(settings) if settings else [])
         ]
     for instance in host.instances():
         for each in vllm_config.findings(spec["connector"], instance, host.name):

@@ -136,11 +136,11 @@ def check_memory(host: Host) -> list[Finding]:
     if not host.instances_are_readable():
         raise DoesNotApply("its vllm_instances can't be read")
     instances = [each for each in host.instances() if each.pool]
-    if not instances:
+    if not instances and not host.store_bytes:
         raise DoesNotApply("it lends no memory to the pool")
     if total is None:
         raise DoesNotApply("/proc/meminfo does not tell its memory")
-    needed = sum(instance.pool_bytes for instance in instances)
+    needed = sum(instance.pool_bytes for instance in instances) + host.store_bytes
     reserve = sizes.to_bytes(host.get("preflight_memory_reserve", "8GiB"))
     if needed + reserve <= total:
         return []
@@ -148,6 +148,8 @@ def check_memory(host: Host) -> list[Finding]:
         f"{each.name} {each.ranks} x ({each.segment_size} + {each.buffer_size})"
         for each in instances
     )
+    if host.store_bytes:
+        told += f"{', ' * bool(told)}its store node {host.get('store_node_segment_size')}"
     return [
         error(
             "memory",
@@ -155,7 +157,7 @@ def check_memory(host: Host) -> list[Finding]:
             f"the pool takes {sizes.to_text(needed)} of {sizes.to_text(total)} ({told})",
             f"at most {sizes.to_text(max(0, total - reserve))}, which leaves "
             f"preflight_memory_reserve ({sizes.to_text(reserve)})",
-            "lower segment_size of its instances: it is lent by each rank, not by each host",
+            "lower segment_size of its instances, which each rank lends, or store_node_segment_size",
         )
     ]
 

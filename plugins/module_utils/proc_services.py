@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 import re
 import socket
-from typing import Any, Iterable
+import time
+from typing import Any, Callable, Iterable
 
 from ansible_collections.kvcache.ascend.plugins.module_utils import host_files
 
@@ -121,6 +122,24 @@ def listeners(ports: list[int], proc: str = "/proc") -> list[dict[str, Any]]:
                 unit=unit_of(host_files.read_text(os.path.join(proc, pid, "cgroup"))),
             )
     return [found[port] for port in sorted(found)]
+
+
+def await_listeners(
+    unit: str,
+    ports: list[int],
+    seconds: float,
+    *,
+    look: Callable[[list[int]], list[dict[str, Any]]] = listeners,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> list[dict[str, Any]]:
+    """Return who listens on the ports, as soon as the unit itself listens on all of them or the time is over."""
+    end = clock() + seconds
+    while True:
+        found = look(ports)
+        if {item["port"] for item in found if item["unit"] == unit} >= set(ports) or clock() >= end:
+            return found
+        sleep(0.5)
 
 
 def port_problems(

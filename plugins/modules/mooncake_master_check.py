@@ -52,6 +52,12 @@ options:
       - A version that doesn't export the number of its clients (0.3.7) is only held to a pool with memory.
     type: int
     default: 0
+  segments:
+    description:
+      - Segments that must be in the pool, by their names (C(host:port)), and the bytes of each.
+      - A version that doesn't export them (0.3.7) has none.
+    type: dict
+    default: {}
   step_timeout:
     description: Seconds that one network step may take (resolve the name, connect, get one answer).
     type: float
@@ -75,6 +81,11 @@ EXAMPLES = r"""
     timeout: 300
     interval: 5
     min_clients: 2
+
+- name: Wait until the pool has a store node's segment
+  kvcache.ascend.mooncake_master_check:
+    address: master-1:50088
+    segments: {"npu-03:50052": 42949672960}
 
 - name: Check from a host that may reach the RPC port only
   kvcache.ascend.mooncake_master_check:
@@ -273,8 +284,8 @@ findings:
   contains:
     check:
       description:
-        - V(mooncake_master_name), V(mooncake_master_rpc), V(mooncake_master_metrics), V(mooncake_master_role) or
-          V(mooncake_master_clients).
+        - V(mooncake_master_name), V(mooncake_master_rpc), V(mooncake_master_metrics), V(mooncake_master_role),
+          V(mooncake_master_clients) or V(mooncake_master_segment).
       type: str
       sample: mooncake_master_rpc
     severity:
@@ -318,6 +329,7 @@ def main() -> None:
             "interval": {"type": "float", "default": 1.0},
             "step_timeout": {"type": "float", "default": 3.0},
             "min_clients": {"type": "int", "default": 0},
+            "segments": {"type": "dict", "default": {}},
         },
         supports_check_mode=True,
     )
@@ -331,6 +343,7 @@ def main() -> None:
             metrics_port=module.params["metrics_port"],
             step_timeout_seconds=module.params["step_timeout"],
             min_clients=module.params["min_clients"],
+            segments={name: int(size) for name, size in module.params["segments"].items()},
         ),
         this_host=platform.node(),
         timeout_seconds=module.params["timeout"],

@@ -33,6 +33,10 @@ options:
     type: list
     elements: str
     default: []
+  wait_seconds:
+    description: Most seconds to wait until the unit itself listens on all of O(ports).
+    type: int
+    default: 0
   address:
     description: Name or IP address of which to tell whether a service on this host can listen on it.
     type: str
@@ -130,11 +134,15 @@ def main() -> None:
             "name": {"type": "str", "required": True},
             "ports": {"type": "list", "elements": "int", "default": []},
             "environment": {"type": "list", "elements": "str", "default": []},
+            "wait_seconds": {"type": "int", "default": 0},
             "address": {"type": "str"},
         },
         supports_check_mode=True,
     )
     unit = module.params["name"]
+    listeners = proc_services.await_listeners(
+        unit, module.params["ports"], module.params["wait_seconds"]
+    )
     text = module.run_command(["systemctl", "show", unit, "--property", PROPERTIES])[1]
     properties = proc_services.parse_properties(text)
     main_pid = int(properties.get("MainPID") or 0) or None
@@ -154,7 +162,7 @@ def main() -> None:
             "address_problem": proc_services.listen_problem(address) if address else None,
             "restarts": int(properties.get("NRestarts") or 0),
             "environment": proc_services.parse_environment(block, module.params["environment"]),
-            "listeners": proc_services.listeners(module.params["ports"]),
+            "listeners": listeners,
         },
     )
 

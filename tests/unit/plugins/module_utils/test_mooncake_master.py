@@ -136,6 +136,22 @@ def test_too_few_clients(start):
     assert found["expected"] == "at least 2 clients"
 
 
+@pytest.mark.parametrize(
+    ("segments", "severity", "words"),
+    [
+        ({"127.0.0.1:15000": 67108864}, "ok", "64 MiB of its pool are the segment 127.0.0.1:15000"),
+        ({"127.0.0.1:15001": 67108864}, "error", "the segment 127.0.0.1:15001 is not in its pool"),
+        # A process that was restarted counts twice until the master forgets the first.
+        ({"127.0.0.1:15000": 33554432}, "error", "counts 64 MiB for the segment 127.0.0.1:15000"),
+    ],
+)
+def test_a_segment_is_in_the_pool_with_its_size(start, segments, severity, words):
+    port, metrics_port = start(NEW_RPC), start(servers.new_master_pages())
+    found = only(ask(port, metrics_port, segments=segments))
+    assert found["severity"] == severity
+    assert words in found["observed"]
+
+
 def test_a_client_without_memory_does_not_make_a_pool(start):
     metrics = servers.METRICS_WITHOUT_POOL.replace("clients 0", "clients 1")
     found = only(ask(start(NEW_RPC), start(servers.new_master_pages(metrics)), min_clients=1))

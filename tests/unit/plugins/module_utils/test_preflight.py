@@ -149,6 +149,24 @@ def _instance(**changes: Any) -> Change:
     return change
 
 
+def _store_node(**settings: Any) -> Change:
+    """The second host is a store node, too."""
+
+    def change(hosts: list[Host]) -> None:
+        hosts[1].groups.append("mooncake_store")
+        hosts[1].settings.update({"store_node_port": 50052, "store_node_segment_size": "40GiB"})
+        hosts[1].settings.update(settings)
+
+    return change
+
+
+def _second_instance(**changes: Any) -> Change:
+    def change(hosts: list[Host]) -> None:
+        hosts[1].settings["vllm_instances"][1].update(changes)
+
+    return change
+
+
 def _no_instances(hosts: list[Host]) -> None:
     for host in hosts:
         host.settings["vllm_instances"] = []
@@ -171,9 +189,29 @@ def _listener(port: int, unit: str | None) -> dict[str, Any]:
     return {"port": port, "uid": 0, "pid": 4711, "command": "python3", "unit": unit}
 
 
+def _nobody_lends(hosts: list[Host]) -> None:
+    for host in hosts:
+        for instance in host.settings["vllm_instances"]:
+            instance["segment_size"] = 0
+
+
+def _both(*changes: Change) -> Change:
+    def change(hosts: list[Host]) -> None:
+        for each in changes:
+            each(hosts)
+
+    return change
+
+
+STORE_SETTINGS = {
+    "address": "npu-2", "port": 50052, "segment_size": "40GiB", "flags": {}, "user": "mooncake", "environment": {},
+    "root": "/opt/kvcache/mooncake", "protocol": "tcp", "release": "0.23.0", "master_address": "npu-1:50088",
+    "is_alone": False,
+}  # fmt: skip
 CASES: list[tuple[str, str, Change, str]] = [
     ("error", "inventory", _set("inventory", {"mooncake_master": ["npu-1", "npu-9"]}, index=0),
      "the group mooncake_master has 2 hosts (npu-1, npu-9), expected one: two masters would be two pools"),
+    ("error", "inventory", _nobody_lends, "no instance lends memory to the pool (segment_size 0), and there is no store"),
     ("error", "release", _unknown_release, "release_name '1' is unknown. Known: a, b"),
     ("error", "release", _set("spec", spec_of("0.11.0")), "release_name gives the hosts different Mooncake versions"),
     ("error", "clock", _set("seen.clock", {"host": 1601.0, "asked": 1000.0, "answered": 1001.0}),
@@ -225,6 +263,20 @@ CASES: list[tuple[str, str, Change, str]] = [
      "port 8001 is claimed by mooncake_master_metrics_port and by instance b"),
     ("error", "ports_collide", _instance(port=20010),
      "port 20010 (instance a) is inside the ports of the transfer engines"),
+    ("error", "ports_collide", _store_node(store_node_port=8001),
+     "port 8001 is claimed by store_node_port and by instance b"),
+    ("error", "ports_collide", _second_instance(env={"HCCL_IF_BASE_PORT": "59997"}),
+     "instances a and b both take port 60000 for HCCL"),
+    ("error", "ports_collide", _second_instance(env={"HCCL_HOST_SOCKET_PORT_RANGE": "7000-7010,8001-8010"}),
+     "port 8001 (instance b) is one of HCCL's of instance b"),
+    ("error", "ports_collide", _second_instance(env={"HCCL_IF_BASE_PORT": "low"}),
+     "instance b: env: HCCL_IF_BASE_PORT 'low' can't be read"),
+    ("error", "ports_busy", _both(_store_node(), _set("seen.listeners", [_listener(50052, None)])),
+     "port 50052 (store_node_port) is taken by python3"),
+    ("error", "memory", _store_node(store_node_segment_size="1450GiB"),
+     "the pool takes 1.5 TiB of 1.5 TiB (a 2 x (40GiB + 1GiB), b 2 x (4GiB + 1GiB), its store node 1450GiB)"),
+    ("error", "configuration_keys", _store_node(__store_node_settings={**STORE_SETTINGS, "protocol": None}),
+     "release 0.23.0 has no store nodes"),
     ("warning", "ports_collide", _set("seen.local_ports", [15000, 60999]), "the kernel hands out ports 15000 to 60999"),
     ("error", "master_name", _set("seen.master.name_problem", "Name or service not known"),
      "npu-1 is not resolved: Name or service not known"),

@@ -12,6 +12,34 @@ import pytest
 from ansible_collections.kvcache.ascend.plugins.module_utils import proc_services
 
 
+def test_a_unit_that_does_not_listen_yet_is_awaited_and_a_stranger_does_not_count() -> None:
+    stranger, own = {"port": 7, "unit": "other.service"}, {"port": 7, "unit": "store.service"}
+    looks: list[list[dict[str, Any]]] = [[], [stranger], [own], []]
+    pauses: list[float] = []
+    found = proc_services.await_listeners(
+        "store.service",
+        [7],
+        60,
+        look=lambda _ports: looks.pop(0),
+        clock=lambda: 0.0,
+        sleep=pauses.append,
+    )
+    assert (found, len(pauses)) == ([own], 2)
+
+
+def test_waiting_ends() -> None:
+    times = iter([0.0, 0.0, 1.0, 2.0])
+    found = proc_services.await_listeners(
+        "store.service",
+        [7],
+        2,
+        look=lambda _ports: [],
+        clock=lambda: next(times),
+        sleep=lambda _s: None,
+    )
+    assert found == []
+
+
 def test_a_listener_of_this_process_is_found_with_its_pid() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]

@@ -89,6 +89,8 @@ def test_info_does_not_fail_on_what_it_saw(run):
         ({"timeout": -1}, "timeout -1 is no number of seconds from 0 to a day"),
         ({"min_clients": -1}, "min_clients -1 is below 0"),
         ({"min_clients": 1, "metrics_port": 0}, "min_clients needs the metrics port"),
+        ({"segments": {"a:1": "4GiB"}}, "segments: '4GiB' of a:1 is no number of bytes"),
+        ({"segments": {"a:1": 1}, "metrics_port": 0}, "segments needs the metrics port"),
     ],
 )
 def test_a_wrong_argument_fails_and_says_why(run, arguments, message):
