@@ -19,7 +19,7 @@ from ansible_collections.kvcache.ascend.tests.system.conftest import PREFIX, ROO
 
 MASTER, STORE = "demo-1", "demo-2"
 ADDRESS = {"demo-1": f"{PREFIX}.11", "demo-2": f"{PREFIX}.12"}
-UNIT = {"demo-1": "vllm@a", "demo-2": "vllm@b"}
+UNIT = "vllm@a"
 BLOCK = 128
 """Tokens of a block of vLLM's CPU build; the last token of a prompt is always computed."""
 
@@ -112,7 +112,7 @@ def until(condition: Callable[[], Any], seconds: float) -> float:
 
 
 def main_pid(host: str) -> str:
-    return on_host(host, f"systemctl show --value --property MainPID {UNIT[host]}").strip()
+    return on_host(host, f"systemctl show --value --property MainPID {UNIT}").strip()
 
 
 def journal(host: str, unit: str, pattern: str, since: float) -> list[str]:

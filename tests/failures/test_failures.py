@@ -85,7 +85,7 @@ def test_while_the_master_is_down_requests_are_answered_without_the_pool() -> No
     with under_load() as answers:
         pool.until(lambda: len(answers) > 5, 180)
         healthy = [pool.is_healthy(host) for host in pool.ADDRESS]
-    told = pool.journal("demo-1", "vllm@a", "WARNING|ERROR", began)
+    told = pool.journal("demo-1", pool.UNIT, "WARNING|ERROR", began)
     check = pool.play("verify.yml", "--limit", "demo-2")
     on_host(MASTER, "systemctl start mooncake-master")
     back = pool.until(lambda: pool.capacity() == SEGMENT_BYTES, 60)
@@ -127,7 +127,7 @@ def test_a_store_node_that_is_killed_takes_its_objects_along_and_comes_back() ->
 
 def test_an_instance_that_is_killed_finds_in_the_pool_what_it_had_computed() -> None:
     pool.ask("demo-1", f"{RUN} kept")
-    on_host("demo-1", "systemctl kill --signal=KILL vllm@a")
+    on_host("demo-1", f"systemctl kill --signal=KILL {pool.UNIT}")
     meanwhile = pool.ask("demo-2", f"{RUN} kept")
     away = pool.until(lambda: pool.is_healthy("demo-1"), 300)
     after = pool.ask("demo-1", f"{RUN} kept")
