@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs as tower and AWX make them: through ansible-runner, on a copy of the project, with extra variables from a survey."""
+"""Each job template as tower and AWX run it: through ansible-runner, on a copy of the project, with a survey's variables."""
 
 from __future__ import annotations
 
@@ -7,17 +7,65 @@ import json
 import os
 import shutil
 import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Iterator
 
 import pytest
 import yaml
 from conftest import ROOT, Fleet
 
+sys.path.insert(0, str(ROOT / "tests" / "unit"))
+from awx_configuration import questions, templates
+
+TEMPLATES = templates()
+# Two full-attention layers, so that the plan is easily worked out by hand.
+MODEL = {
+    "architectures": ["LlamaForCausalLM"],
+    "hidden_size": 512,
+    "num_attention_heads": 8,
+    "num_hidden_layers": 2,
+    "num_key_value_heads": 2,
+    "torch_dtype": "bfloat16",
+}
+
+
+@dataclass
+class Job:
+    """A finished job, as AWX gets it from the runner."""
+
+    status: int
+    events: list[dict[str, Any]]
+    home: Path
+
+    @property
+    def artifacts(self) -> dict[str, Any]:
+        """What the playbook has published; AWX shows it, and gives it to the next node of a workflow."""
+        (last,) = (each for each in self.events if each["event"] == "playbook_on_stats")
+        found: dict[str, Any] = last["event_data"]["artifact_data"]
+        return found
+
+    @property
+    def hosts(self) -> set[str]:
+        return {event["event_data"].get("host") for event in self.events} - {None}
+
+    def tasks(self, kind: str) -> list[tuple[str, dict[str, Any]]]:
+        return [
+            (event["event_data"]["task"], event["event_data"]["res"])
+            for event in self.events
+            if event["event"] == kind
+        ]
+
+    @property
+    def changed(self) -> list[str]:
+        return [name for name, result in self.tasks("runner_on_ok") if result.get("changed")]
+
 
 @pytest.fixture
-def runner(fleet: Fleet, tmp_path: Path) -> Path:
-    """A runner's private folder, laid out as AWX lays it out: project, inventory, env."""
+def runner(fleet: Fleet, tmp_path: Path) -> Iterator[Path]:
+    """A runner's private folder, laid out as AWX does: project, inventory, env, and a short path for SSH's sockets."""
     private = tmp_path / "runner"
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
@@ -34,51 +82,109 @@ def runner(fleet: Fleet, tmp_path: Path) -> Path:
     (private / "env").mkdir()
     (private / "inventory").mkdir()
     shutil.copy2(fleet.folder / "hosts", private / "inventory" / "hosts")
-    return private
+    with tempfile.TemporaryDirectory() as sockets:
+        (private / "env" / "envvars").write_text(
+            yaml.safe_dump({"ANSIBLE_SSH_CONTROL_PATH_DIR": sockets})
+        )
+        yield private
 
 
-def run(private: Path, *options: str, **extra: Any) -> tuple[int, list[dict[str, Any]]]:
-    """Run site.yml or what `options` name; return the exit status and the job's events."""
-    (private / "env" / "extravars").write_text(yaml.safe_dump({"ansible_user": "ops", **extra}))
+def files(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir()}
+
+
+def launch(private: Path, name: str, limit: str = "", **answered: Any) -> Job:
+    """Run a template as AWX does: its options, what was answered, an empty home."""
+    template = TEMPLATES[name]
+    (private / "env" / "extravars").write_text(yaml.safe_dump({"ansible_user": "ops", **answered}))
+    home = private / "home"
+    home.mkdir()
+    options = [f"--forks {template['forks']}"]
+    options += ["--check"] if template["job_type"] == "check" else []
+    options += ["--diff"] if template["diff_mode"] else []
+    command = ["ansible-runner", "run", str(private), "--ident", "job", "--quiet"]
+    command += ["--playbook", template["playbook"], "--cmdline", " ".join(options)]
+    command += ["--limit", limit] if limit else []
+    before = files(private / "project")
     done = subprocess.run(
-        ["ansible-runner", "run", str(private), "--ident", "job", "--quiet", *options],
-        env=dict(os.environ, ANSIBLE_NOCOLOR="1"),
-        check=False,
+        command, env=dict(os.environ, ANSIBLE_NOCOLOR="1", HOME=str(home)), check=False
     )
-    events = private / "artifacts" / "job" / "job_events"
-    files = sorted(events.glob("*.json"), key=lambda path: int(path.name.split("-")[0]))
-    return done.returncode, [json.loads(path.read_text()) for path in files]
+    assert files(private / "project") == before, "a job writes into the project"
+    folder = private / "artifacts" / "job" / "job_events"
+    listed = sorted(folder.glob("*.json"), key=lambda path: int(path.name.split("-")[0]))
+    return Job(done.returncode, [json.loads(path.read_text()) for path in listed], home)
 
 
-def changed_tasks(events: list[dict[str, Any]]) -> list[str]:
-    return [
-        event["event_data"]["task"]
-        for event in events
-        if event["event"] == "runner_on_ok" and event["event_data"]["res"].get("changed")
-    ]
+def test_site_brings_the_hosts_up_and_tells_versions_and_a_verdict(runner: Path) -> None:
+    asked = {question["variable"] for question in questions(TEMPLATES["kvcache site"])}
+    answered: dict[str, Any] = {
+        "vllm_prune": "false",
+        "vllm_wait_seconds": 1800,
+        "preflight_fail_on_warnings": "false",
+    }
+    assert set(answered) <= asked
+    job = launch(runner, "kvcache site", **answered)
+    assert job.status == 0, job.tasks("runner_on_failed")
+    assert job.hosts == {"sys-1", "sys-2"}
+    assert set(job.artifacts["kvcache_master"]) == {"sys-1", "sys-2"}
+    for told in job.artifacts["kvcache_master"].values():
+        assert told["verdict"] == "ok"
+        assert told["versions"]["release"] == "cpu"
+        assert [finding["severity"] for finding in told["findings"]] == ["ok"]
+    assert job.artifacts["kvcache_preflight"]["error_count"] == 0
+    # In the home of a job that is gone afterwards, nothing but Ansible's own files may be.
+    written = {name for name in files(job.home) if not name.startswith(".ansible/")}
+    assert {name for name in written if not name.startswith(".cache/kvcache/")} == set()
 
 
-def test_check_and_diff_of_a_host_under_limit(runner: Path) -> None:
-    options = ["--playbook", "site.yml", "--limit", "sys-2", "--cmdline", "--check --diff"]
-    status, events = run(runner, *options)
-    assert status == 0
-    hosts = {event["event_data"].get("host") for event in events} - {None}
-    assert hosts == {"sys-2"}
-    assert changed_tasks(events) == []
+def test_drift_of_a_host_under_limit_is_none_after_site(runner: Path) -> None:
+    job = launch(runner, "kvcache drift", limit="sys-2")
+    assert job.status == 0
+    assert job.hosts == {"sys-2"}
+    assert job.changed == []
 
 
-def test_extra_variables_arrive_and_a_failure_is_an_event_with_the_message(runner: Path) -> None:
-    status, events = run(
+def test_verify_tells_a_failure_by_an_event_and_by_artifacts(runner: Path) -> None:
+    job = launch(
+        runner, "kvcache verify", mooncake_master_rpc_port=1, mooncake_master_wait_seconds=2
+    )
+    assert job.status != 0
+    messages = [result["msg"] for _task, result in job.tasks("runner_on_failed")]
+    assert any("sys-1:1 refused the connection" in message for message in messages)
+    told = job.artifacts["kvcache_master"]["sys-2"]
+    assert told["verdict"] == "failed"
+    assert told["address"] == "sys-1:1"
+    assert "error" in [finding["severity"] for finding in told["findings"]]
+
+
+def test_preflight_reads_what_a_survey_answers(runner: Path) -> None:
+    """Two words for yes and no, and a list; and a warning that ends the run only when that was asked for."""
+    job = launch(
         runner,
-        "--playbook",
-        "verify.yml",
-        mooncake_master_rpc_port=1,
-        mooncake_master_wait_seconds=2,
+        "kvcache preflight",
+        release_name="cpu",
+        preflight_skip=["disk", "memory"],
+        preflight_memroy_reserve="1GiB",
+        preflight_fail_on_warnings="true",
     )
-    assert status != 0
-    failures = [
-        event["event_data"]["res"]["msg"]
-        for event in events
-        if event["event"] == "runner_on_failed"
-    ]
-    assert any("sys-1:1 refused the connection" in message for message in failures)
+    told = job.artifacts["kvcache_preflight"]
+    assert told["error_count"] == 0
+    assert [each["check"] for each in told["findings"] if each["severity"] == "warning"]
+    assert {"disk", "memory"} <= {each["check"] for each in told["not_checked"]}
+    assert job.status != 0, "warnings were to end the run"
+
+
+def test_plan_looks_at_no_host(runner: Path) -> None:
+    (runner / "project" / "config.json").write_text(json.dumps(MODEL))
+    job = launch(
+        runner,
+        "kvcache plan",
+        plan_model_config=str(runner / "project" / "config.json"),
+        plan_kv_cache_tokens=100_000,
+        plan_segment_size="1GiB",
+    )
+    assert job.status == 0, job.tasks("runner_on_failed")
+    assert job.hosts == {"localhost"}
+    # Two layers, a key and a value, two heads of 64 numbers of two bytes.
+    assert "1,024 bytes" in str(job.tasks("runner_on_ok"))
+    assert job.artifacts["plan"]

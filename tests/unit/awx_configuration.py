@@ -36,12 +36,3 @@ def templates() -> dict[str, dict[str, Any]]:
 def questions(template: dict[str, Any]) -> list[dict[str, Any]]:
     listed: list[dict[str, Any]] = template["survey_spec"].get("spec", [])
     return listed
-
-
-def answers(template: dict[str, Any]) -> dict[str, Any]:
-    """The variables of a job for which nobody has answered a question."""
-    return {
-        question["variable"]: question["default"]
-        for question in questions(template)
-        if "default" in question
-    }
