@@ -110,13 +110,16 @@ def make(asked: Mapping[str, Any], results: str) -> dict[str, Any]:
             }
         )
     left = [number for variant in variants for number in variant["left"]]
-    passes = int(asked["rounds"]) + (int(asked["warmups"]) if asked["start"] == "warmup" else 0)
+    # An instance as it is most often runs without the way to empty its caches.
+    is_warmed = asked["start"] == "warmup" or (asked["start"] == "auto" and not asked["variants"])
+    passes = int(asked["rounds"]) + (int(asked["warmups"]) if is_warmed else 0)
     return {
         "instance": base,
         "variants": variants,
         "documents": documents,
         "steps": len(documents) * len(variants),
         "steps_left": len(left),
+        "passes": passes,
         "requests_left": sum(left) * passes,
         "starts_left": sum(1 for each in variants if each["left"]) if asked["variants"] else 0,
     }

@@ -144,7 +144,7 @@ def told(params: dict[str, Any], state: dict[str, Any], log: str) -> dict[str, A
         "progress_text": evaluate_job.progress_text(
             seen,
             plan.get("documents", []),
-            int(plan.get("rounds", 0)),
+            int(plan.get("passes", 1)),
             params["later_requests"],
             params["request_seconds"],
         ),

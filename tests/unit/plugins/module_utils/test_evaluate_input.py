@@ -108,8 +108,12 @@ def test_more_documents_keep_what_was_measured() -> None:
     assert plan["variants"][0]["left"] == [6, 8]
 
 
-def test_passes_that_are_discarded_count_as_requests() -> None:
-    assert evaluate_input.make(asked(start="warmup"), "")["requests_left"] == 12 * 4
+@pytest.mark.parametrize(
+    ("changes", "passes"),
+    [({"start": "warmup"}, 4), ({"start": "auto"}, 4), ({"start": "reset"}, 2)],
+)
+def test_passes_that_are_discarded_count_as_requests(changes: dict[str, Any], passes: int) -> None:
+    assert evaluate_input.make(asked(**changes), "")["requests_left"] == 12 * passes
 
 
 def test_the_time_is_estimated() -> None:
