@@ -66,7 +66,8 @@ def is_alive(pid: int, folder: str) -> bool:
 
 
 def look(folder: str) -> dict[str, Any]:
-    """Return the state of the job: ``phase`` is absent, running, ended or lost (its runner was killed)."""
+    """Return the state of the job: ``phase`` is absent, running, ended or lost (its runner was killed, or could
+    not write)."""
     state = host_files.read_dict(_path(folder, "state.json"))
     if state is None:
         return {"phase": "absent"}

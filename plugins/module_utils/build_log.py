@@ -33,6 +33,13 @@ OUT_OF_MEMORY = re.compile(
     re.MULTILINE,
 )
 DISK_FULL = re.compile(r"No space left on device|Disk quota exceeded")
+NO_SPACE = {
+    "kind": "host",
+    "cause": "the disk is full",
+    "fix": "free space there (df -h), or set mooncake_build_dir to a folder with more, then run again",
+}
+LITTLE = 1 << 20
+"""So few free bytes that a job could not even write down how it ended."""
 SHOWN = 300
 """Most characters of a compiler's message: templates make them longer than a screen."""
 
@@ -135,11 +142,7 @@ def explain(output: str, status: int, step: str) -> dict[str, str]:
     kind is ``host`` when another host may well succeed, ``source`` when every host would fail in the same way.
     """
     if DISK_FULL.search(output):
-        return {
-            "kind": "host",
-            "cause": "the disk is full",
-            "fix": "free space there (df -h), or set mooncake_build_dir to a folder with more, then run again",
-        }
+        return NO_SPACE
     killed = OUT_OF_MEMORY.search(output)
     if killed or status in (-9, 137):
         program = (killed.groupdict().get("program") if killed else None) or "the compiler"
@@ -152,6 +155,17 @@ def explain(output: str, status: int, step: str) -> dict[str, str]:
     error = first_error(output)
     cause = error.rstrip(".?! ") or f"it ended with status {status}: {last_lines(output, 2)}"
     return {"kind": "source", "cause": cause, "fix": fix_for(cause, step)}
+
+
+def explain_lost(output: str, free: int) -> dict[str, str]:
+    """Return the same of a job that ended without a word; `free` is the room in its folder, in bytes."""
+    if DISK_FULL.search(output) or free < LITTLE:
+        return NO_SPACE
+    return {
+        "kind": "host",
+        "cause": "the job was killed",
+        "fix": "look for the cause (journalctl -k), then run again: it goes on where it stopped",
+    }
 
 
 KNOWN = (

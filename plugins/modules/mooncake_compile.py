@@ -84,7 +84,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 phase:
-  description: V(running), V(ended), or V(lost) when the job was killed.
+  description: V(running), V(ended), or V(lost) when the job was killed or could not write down how it ended.
   returned: always
   type: str
 step:
@@ -129,7 +129,7 @@ kind:
 import sys
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.kvcache.ascend.plugins.module_utils import build_job, build_log
+from ansible_collections.kvcache.ascend.plugins.module_utils import build_job, build_log, host_files
 
 
 def plan_of(module: AnsibleModule) -> dict:
@@ -155,11 +155,7 @@ def result_of(folder: str, state: dict) -> dict:
         "progress": build_log.progress(output),
     }
     if state["phase"] == "lost":
-        why = {
-            "kind": "host",
-            "cause": "the job was killed",
-            "fix": "look for the cause (journalctl -k), then run again: it goes on where it stopped",
-        }
+        why = build_log.explain_lost(output, host_files.free_bytes(folder))
     elif state["phase"] == "ended" and state["status"] != 0:
         why = build_log.explain(output, state["status"], state["step"])
     else:

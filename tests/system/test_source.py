@@ -154,7 +154,7 @@ def archive_without_submodules(folder: Path) -> Path:
 
 
 def test_another_host_compiles_when_the_disk_of_the_first_is_full(builder: Fleet) -> None:
-    little = {"mooncake_build_dir": "/small", "mooncake_build_space_gib": 0.001}
+    little = {"mooncake_build_dir": "/small", "mooncake_build_space_gib": 0.0005}
     run = build(builder, {"full": little, "roomy": {}}, mooncake_build_hosts=["full"])
     assert run.status == 0, run.output
     assert "the disk is full" in run.said_of("full"), run.output

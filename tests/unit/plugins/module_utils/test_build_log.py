@@ -108,6 +108,19 @@ def test_a_full_disk_is_the_cause_whatever_follows_from_it() -> None:
     assert (why["kind"], why["cause"]) == ("host", "the disk is full")
 
 
+@pytest.mark.parametrize(
+    ("output", "free", "cause"),
+    [
+        ("ld: No space left on device", 1 << 40, "the disk is full"),
+        ("=== configure Mooncake: cm", 4096, "the disk is full"),
+        ("[ 12%] Building CXX object a.cpp.o", 1 << 40, "the job was killed"),
+    ],
+)
+def test_a_job_that_could_not_say_how_it_ended(output: str, free: int, cause: str) -> None:
+    why = build_log.explain_lost(output, free)
+    assert (why["kind"], why["cause"]) == ("host", cause)
+
+
 def test_an_undefined_symbol_is_an_error_too() -> None:
     output = "/usr/bin/ld: master.o: in function `main':\nmaster.cpp:(.text+0x5): undefined reference to `foo'\n"
     assert "undefined reference to `foo'" in build_log.first_error(output)
