@@ -44,7 +44,7 @@ class Answer:
 
 def prompt(seed: str, tokens: int) -> list[int]:
     chance = random.Random(seed)
-    return [chance.randrange(3, 333) for _ in range(tokens)]
+    return [chance.randrange(3, 333) for word in range(tokens)]
 
 
 def complete(host: str, seed: str, tokens: int = 1031, seconds: float = 60) -> float:
