@@ -21,6 +21,8 @@ ROOT = Path(__file__).parents[2]
 TESTBED = ROOT / "tests" / "testbed" / "testbed"
 STATE = Path(os.environ.get("KVCACHE_TESTBED_STATE", ROOT / ".testbed"))
 PREFIX = os.environ.get("KVCACHE_TESTBED_PREFIX", "172.31.88")
+RUN_SECONDS = 1200
+"""A playbook that takes longer hangs; its test fails, with what was printed until then."""
 OCTETS = {"sys-1": 41, "sys-2": 42, "sys-full": 43, "sys-stack": 44}
 
 
@@ -125,6 +127,7 @@ class Fleet:
             stderr=subprocess.STDOUT,
             text=True,
             check=False,
+            timeout=RUN_SECONDS,
         )
         return Run(done.returncode, done.stdout)
 

@@ -301,18 +301,18 @@ def test_bad_input_is_refused_before_anything_changes(
     assert words in refused(fleet, **extra)
 
 
-def test_two_runs_at_once_do_not_meet(fleet: Fleet) -> None:
+def test_two_runs_at_once_do_not_meet(fleet: Fleet, tmp_path: Path) -> None:
     """Each makes its stack while the other waits; what is in use afterwards is whole."""
     on_host(HOST, f"rm -rf {STACKS}")
     command = fleet.command(PLAYBOOK)
-    runs = [
-        subprocess.Popen(
-            command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        )
-        for _run in range(2)
-    ]
-    outputs = [run.communicate()[0] for run in runs]
-    assert [run.returncode for run in runs] == [0, 0], "\n".join(outputs)
+    # Into files: a pipe that nobody reads yet would stop the run that holds the lock.
+    logs = [tmp_path / "one.log", tmp_path / "two.log"]
+    runs = []
+    for path in logs:
+        with path.open("w") as log:
+            runs.append(subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log))
+    statuses = [run.wait(timeout=900) for run in runs]
+    assert statuses == [0, 0], "\n".join(path.read_text() for path in logs)
     assert stacks() == sorted(["current", current()])
 
 
