@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Iterator
 
 import pytest
-from conftest import OCTETS, ROOT, Fleet, Run, connection, on_host
+from conftest import OCTETS, ROOT, RUN_SECONDS, Fleet, Run, connection, on_host
 
 BUILDS = "/opt/kvcache/mooncake"
 LOCK = "/run/kvcache/opt-kvcache-mooncake.lock"
@@ -56,7 +56,7 @@ def test_two_runs_at_once_both_succeed_and_one_of_them_installs(
                     command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=log
                 )
             )
-    statuses = [process.wait() for process in started]
+    statuses = [process.wait(timeout=RUN_SECONDS) for process in started]
     outputs = [path.read_text() for path in logs]
     assert statuses == [0, 0], "\n".join(outputs)
     assert sum("Install the wheel" in output for output in outputs) == 1

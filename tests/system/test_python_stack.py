@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Iterator
 
 import pytest
-from conftest import ROOT, Fleet, Run, connection, on_host
+from conftest import ROOT, RUN_SECONDS, Fleet, Run, connection, on_host
 from conftest import testbed as run_testbed
 
 sys.path[:0] = [str(ROOT / "collections"), str(ROOT / "tests" / "unit")]
@@ -311,7 +311,7 @@ def test_two_runs_at_once_do_not_meet(fleet: Fleet, tmp_path: Path) -> None:
     for path in logs:
         with path.open("w") as log:
             runs.append(subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log))
-    statuses = [run.wait(timeout=900) for run in runs]
+    statuses = [run.wait(timeout=RUN_SECONDS) for run in runs]
     assert statuses == [0, 0], "\n".join(path.read_text() for path in logs)
     assert stacks() == sorted(["current", current()])
 
