@@ -6,10 +6,13 @@ from __future__ import annotations
 import re
 from typing import Any, Mapping, Sequence
 
-from ansible_collections.kvcache.ascend.plugins.module_utils import evaluate_input
+from ansible_collections.kvcache.ascend.plugins.module_utils import build_log, evaluate_input
 
 _PROGRESS = re.compile(r"^progress: ([0-9]+) (.*)$", re.MULTILINE)
 _FAILED = re.compile(r"^failed: (.*)$", re.MULTILINE)
+_OWN_LINES = ("progress: ", "=== ")
+KILLED = (-9, 137)
+"""How a process ends that was killed, as Python and as a shell tell it."""
 
 FIXES = (
     (
@@ -45,10 +48,27 @@ def progress_text(
     )
 
 
-def failure(log: str, status: Any) -> str:
-    """Why a sweep ended early, and what to do."""
-    told = _FAILED.findall(log)
-    lines = [line for line in log.splitlines() if line.strip()]
-    cause = told[-1] if told else (lines[-1].strip()[:300] if lines else f"it ended with {status}")
-    fix = next((fix for words, fix in FIXES if words in cause), "see its log")
+def failure(log: str, status: int | None, free: int) -> str:
+    """Why a sweep ended early, and what to do.
+
+    `status` is None when the job ended without a word; `free` is the room in its folder, in bytes.
+    """
+    if build_log.DISK_FULL.search(log) or free < build_log.LITTLE:
+        cause = "the disk is full"
+        fix = "free space there (df -h), or set evaluate_folder to a folder with more"
+    elif status is None or status in KILLED:
+        cause = "it was killed"
+        fix = "look for the cause (journalctl -k; most often there was not enough memory)"
+    else:
+        cause = _cause(log, status)
+        fix = next((fix for words, fix in FIXES if words in cause), "see its log")
     return f"the load generator ended early: {cause}. Fix: {fix}; then run again, it goes on where it stopped"
+
+
+def _cause(log: str, status: int) -> str:
+    told = _FAILED.findall(log)
+    if told:
+        return str(told[-1])
+    lines = [line.strip() for line in log.splitlines() if line.strip()]
+    said = [line for line in lines if not line.startswith(_OWN_LINES)]
+    return said[-1][:300] if said else f"it ended with status {status}"

@@ -115,7 +115,11 @@ import sys
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.kvcache.ascend.plugins.module_utils import build_job, evaluate_job
+from ansible_collections.kvcache.ascend.plugins.module_utils import (
+    build_job,
+    evaluate_job,
+    host_files,
+)
 
 
 def begin(module: AnsibleModule) -> dict[str, Any]:
@@ -182,17 +186,11 @@ def main() -> None:
             )
     log = build_job.log_of_step(params["folder"], state)
     result = told(params, state, log)
-    if state["phase"] == "lost":
-        result["progress_text"] = "it was killed"
     if is_look and params["interval"] == 0:
         module.exit_json(changed=False, **result)
-    ended_badly = state["phase"] == "ended" and state["status"] != 0
-    if ended_badly or state["phase"] == "lost":
-        why = (
-            "the load generator was killed. Fix: look for the cause (journalctl -k), then run again"
-        )
-        if ended_badly:
-            why = evaluate_job.failure(log, state["status"])
+    if state["phase"] == "lost" or (state["phase"] == "ended" and state["status"] != 0):
+        free = host_files.free_bytes(params["folder"])
+        why = evaluate_job.failure(log, state["status"], free)
         module.fail_json(msg=f"{why}. Log: {params['folder']}/log", **result)
     module.exit_json(changed=True, **result)
 

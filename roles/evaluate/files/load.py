@@ -185,8 +185,12 @@ def master(plan: dict[str, Any]) -> list[str]:
 
 
 def append(path: Path, result: dict[str, Any]) -> None:
-    with path.open("a", encoding="utf-8") as handle:
-        handle.write(json.dumps(result) + "\n")
+    with path.open("ab+") as handle:
+        # A run that was killed, or that found the disk full, may have left half a line.
+        if handle.tell():
+            handle.seek(-1, os.SEEK_END)
+        half = handle.read(1) not in (b"", b"\n")
+        handle.write((b"\n" if half else b"") + json.dumps(result).encode() + b"\n")
         handle.flush()
         os.fsync(handle.fileno())
 

@@ -17,6 +17,7 @@ from ansible_collections.kvcache.ascend.plugins.module_utils import (
 from evaluations import CONFIG, METRICS, exposition
 from loopback_servers import serve
 
+ROOM = 1 << 30
 PROGRAM = Path(__file__).parents[4] / "roles/evaluate/files/load.py"
 
 
@@ -39,11 +40,33 @@ def test_before_the_first_line_it_begins() -> None:
         ("x\nfailed: /opt/python has no load generator: no vllm\n", "install the stack there"),
         ("failed: all 4 requests of round 1 failed: Not Found\n", "the longest context"),
         ("Traceback\nMemoryError: no room\n", "MemoryError: no room. Fix: see its log"),
-        ("", "it ended with 137"),
+        ("=== load: x\nprogress: 1 8 documents\n", "it ended with status 1. Fix: see its log"),
+        ("", "it ended with status 1"),
     ],
 )
 def test_an_early_end_is_told_with_its_fix(log: str, told: str) -> None:
-    assert told in evaluate_job.failure(log, 137)
+    assert told in evaluate_job.failure(log, 1, ROOM)
+
+
+@pytest.mark.parametrize("status", [None, 137, -9])
+def test_who_was_killed_is_told_apart_from_who_had_no_room(status: int | None) -> None:
+    log = "progress: 1 8 documents\n"
+    assert "early: it was killed. Fix: look" in evaluate_job.failure(log, status, ROOM)
+    assert "early: the disk is full. Fix: free" in evaluate_job.failure(log, status, 0)
+    said = f"{log}OSError: [Errno 28] No space left on device\n"
+    assert "early: the disk is full. Fix: free" in evaluate_job.failure(said, status, ROOM)
+
+
+def test_a_result_begins_a_line_also_behind_half_a_line(load: Any, tmp_path: Path) -> None:
+    results = tmp_path / "results.jsonl"
+    first: dict[str, Any] = {"key": "k", "documents": 4, "rounds": []}
+    second = {**first, "documents": 8}
+    load.append(results, first)
+    with results.open("a") as handle:
+        handle.write('{"key": "k", "documents": 6, "ro')
+    load.append(results, second)
+    load.append(results, first)
+    assert evaluate_results.parse(results.read_text()) == [first, second, first]
 
 
 @pytest.fixture(name="load")
