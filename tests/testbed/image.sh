@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# The recipe of the test-host image, sourced by `testbed`. The image's tag is a digest of this file:
-# a change here builds a new image. The image is lean on purpose (no python3-apt, no ca-certificates,
+# The recipe of the test-host image, sourced by `testbed`. The image's tag is a digest of this file and of what it copies:
+# a change there builds a new image. The image is lean on purpose (no python3-apt, no ca-certificates,
 # no pip, no venv, no apt lists), so that a role that forgets a package fails here, not at a customer.
 
 readonly IMAGE_NAME=kvcache-testbed
@@ -19,7 +19,7 @@ readonly IMAGE_MASKED_UNITS=(
 
 image_ref() {
   local digest
-  digest=$(sha256sum "$TESTBED_DIR/image.sh")
+  digest=$(cat "$TESTBED_DIR/image.sh" "$TESTBED_DIR/keep_bytecode.py" | sha256sum)
   printf '%s:%s\n' "$IMAGE_NAME" "${digest:0:12}"
 }
 
@@ -85,6 +85,15 @@ image_packages() { # ROOT
   image_file "$1" /etc/apt/apt.conf.d/testbed 0644 <<<'Acquire::Languages "none";'
 }
 
+# A task takes a quarter less time; what the host's Python does is the same (keep_bytecode.py).
+image_python() { # ROOT
+  local packages=/usr/lib/python3/dist-packages
+  image_file "$1" "$packages/keep_bytecode.py" 0644 <"$TESTBED_DIR/keep_bytecode.py"
+  image_file "$1" "$packages/keep_bytecode.pth" 0644 <<<'import keep_bytecode'
+  chroot "$1" python3 -m compileall -q "$packages/keep_bytecode.py"
+  image_file "$1" /etc/tmpfiles.d/testbed-python.conf 0644 <<<'d /run/testbed-python 1777'
+}
+
 image_trim() { # ROOT
   rm -rf "$1"/var/cache/apt/*.bin "$1"/var/cache/apt/archives/*.deb "$1"/var/lib/apt/lists/*
   mkdir -p "$1/var/lib/apt/lists/partial"
@@ -122,6 +131,7 @@ image_build() {
   image_ssh "$root"
   image_users "$root"
   image_packages "$root"
+  image_python "$root"
   image_trim "$root"
   image_import "$root"
   image_discard
