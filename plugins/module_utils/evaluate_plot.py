@@ -10,6 +10,8 @@ from typing import Sequence
 
 WIDTH, HEIGHT = 900, 430
 LEFT, RIGHT, TOP, BOTTOM = 70, 20, 16, 52
+NEAR = 1.5
+"""A planned knee is drawn up to so many times the most documents that were measured."""
 COLOURS = ("#1f77b4", "#d9480f", "#2b8a3e", "#862e9c", "#c2255c", "#5f3dc4", "#0b7285", "#846200")
 
 
@@ -42,8 +44,10 @@ def number_text(value: float) -> str:
 def draw(lines: Sequence[Line]) -> str:
     """The chart with its axes, a dashed mark where each knee was planned, and its legend below."""
     points = [point for line in lines for point in line.points]
+    measured = max(x for x, _y in points)
     planned = [line.planned for line in lines if line.planned is not None]
-    across = ticks(max([*(x for x, _y in points), *planned]))
+    # A knee that lies far beyond what was measured would leave the lines no room; the legend tells it.
+    across = ticks(max([measured, *(each for each in planned if each <= NEAR * measured)]))
     up = ticks(max(y for _x, y in points))
 
     def place(x: float, y: float) -> tuple[float, float]:
@@ -56,6 +60,8 @@ def draw(lines: Sequence[Line]) -> str:
     drawn = [*_axes(across, up, place)]
     for index, line in enumerate(lines):
         drawn += _line(line, COLOURS[index % len(COLOURS)], place, index)
+        if line.planned is not None and line.planned <= across[-1]:
+            drawn.append(_mark(line, COLOURS[index % len(COLOURS)], place, index))
     rows = math.ceil(len(lines) / 2)
     drawn += _legend(lines)
     height = HEIGHT + 22 * rows + 8
@@ -87,14 +93,16 @@ def _axes(across, up, place) -> list[str]:  # type: ignore[no-untyped-def]
     return drawn
 
 
+def _mark(line: Line, colour: str, place, index: int) -> str:  # type: ignore[no-untyped-def]
+    x = place(line.planned, 0)[0] + 2 * index
+    return (
+        f'<line x1="{x}" y1="{TOP}" x2="{x}" y2="{HEIGHT - BOTTOM}" stroke="{colour}" stroke-width="1.5" '
+        f'stroke-dasharray="6 5"><title>{html.escape(line.name)}: knee planned after {line.planned}</title></line>'
+    )
+
+
 def _line(line: Line, colour: str, place, index: int) -> list[str]:  # type: ignore[no-untyped-def]
     drawn = []
-    if line.planned is not None:
-        x = place(line.planned, 0)[0] + 2 * index
-        drawn.append(
-            f'<line x1="{x}" y1="{TOP}" x2="{x}" y2="{HEIGHT - BOTTOM}" stroke="{colour}" stroke-width="1.5" '
-            f'stroke-dasharray="6 5"><title>{html.escape(line.name)}: knee planned after {line.planned}</title></line>'
-        )
     places = [place(x, y) for x, y in line.points]
     path = " ".join(f"{x},{y}" for x, y in places)
     # A line that lies on an earlier one leaves its edges to be seen.

@@ -45,7 +45,8 @@ def page(
         _verdicts(found),
         "<h2>TTFT over the number of documents</h2>",
         evaluate_plot.draw(_lines(found, reference)),
-        '<p class="about">A dashed line marks the planned knee: that many documents are held.</p>',
+        '<p class="about">A dashed line marks the planned knee: that many documents are held. '
+        "One that lies far beyond what was measured is only named.</p>",
         "<h2>Mean TTFT of the last round, in seconds</h2>",
         _means(found, documents),
         "<h2>Every step</h2>",
@@ -168,7 +169,8 @@ def _plans(found: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _short(knee: evaluate_verdict.Knee | None) -> str:
-    return evaluate_verdict.knee_text(knee).replace("between ", "").replace(" and ", " to ")
+    text = evaluate_verdict.knee_text(knee).replace("not reached up to", "beyond")
+    return text.replace("between ", "").replace(" and ", " to ")
 
 
 def _reference(reference: Mapping[str, Any]) -> str:

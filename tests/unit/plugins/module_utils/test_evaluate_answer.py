@@ -185,6 +185,17 @@ def test_the_plot_marks_each_planned_knee() -> None:
     ]
 
 
+def test_a_planned_knee_far_beyond_leaves_the_lines_their_room() -> None:
+    near = evaluate_plot.Line("near", [(4, 1.0), (16, 2.0)], planned=20)
+    far = evaluate_plot.Line("far", [(4, 1.0), (16, 2.0)], planned=400)
+    drawn = evaluate_plot.draw([near, far])
+    assert "near: knee planned after 20" in drawn and "far: knee planned" not in drawn
+    assert "far (planned knee: 400)" in drawn
+    names = {"svg": "http://www.w3.org/2000/svg"}
+    circles = ElementTree.fromstring(drawn).findall("svg:circle", names)
+    assert max(float(each.get("cx", 0)) for each in circles) > evaluate_plot.WIDTH / 2
+
+
 @pytest.mark.parametrize(
     ("last", "knee"),
     [
