@@ -6,6 +6,8 @@ from __future__ import annotations
 import importlib.util
 import json
 import socket
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -191,3 +193,63 @@ def test_a_round_in_which_all_fail_ends_the_sweep(load: Any) -> None:
 def test_an_instance_that_is_gone_is_told(load: Any) -> None:
     with pytest.raises(load.Failed, match="does not answer"):
         load.counted(plan(9))
+
+
+def run_program(load: Any, monkeypatch: pytest.MonkeyPatch, folder: Path, wanted: Any) -> str:
+    """All of the program with a plan; returns what it ended with, empty when all went well."""
+    (folder / "sweep.json").write_text(json.dumps(wanted))
+    monkeypatch.setattr("sys.argv", ["load.py", str(folder / "sweep.json")])
+    try:
+        load.main()
+    except SystemExit as error:
+        return str(error)
+    return ""
+
+
+def test_steps_that_are_done_are_kept_when_a_later_one_fails(
+    load: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    instance = Instance()
+
+    def generate(options: list[str]) -> dict[str, Any]:
+        failing = 8 if "--num-prompts=8" in options else 0
+        return generate_for(instance, [], errors=failing)(options)
+
+    monkeypatch.setattr(load, "generator", lambda: generate)
+    results = tmp_path / "results.jsonl"
+    with serve(instance.answer) as port:
+        wanted = plan(port, documents=[4, 8, 12], start="auto", results=str(results))
+        told = run_program(load, monkeypatch, tmp_path, wanted)
+        assert told == "failed: all 8 requests of round 1 failed: Internal Server Error"
+        assert [each["documents"] for each in evaluate_results.parse(results.read_text())] == [4]
+        assert evaluate_job.progress(capsys.readouterr().out) == {"done": 1, "what": "8 documents"}
+        assert run_program(load, monkeypatch, tmp_path, {**wanted, "documents": [12]}) == ""
+    assert [each["documents"] for each in evaluate_results.parse(results.read_text())] == [4, 12]
+    assert evaluate_job.progress(capsys.readouterr().out) == {"done": 1, "what": "done"}
+
+
+def test_an_instance_that_shall_empty_its_caches_and_can_not_is_told(
+    load: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    instance = Instance()
+    instance.paths.clear()
+    monkeypatch.setattr(load, "generator", lambda: None)
+    with serve(instance.answer) as port:
+        wanted = plan(port, documents=[4], start="reset", results=str(tmp_path / "results"))
+        told = run_program(load, monkeypatch, tmp_path, wanted)
+    assert told.startswith("failed: the instance can not empty its caches")
+    assert "give evaluate_start: warmup" in evaluate_job.failure(told, 1, ROOM)
+
+
+def test_a_python_without_vllm_has_no_load_generator(tmp_path: Path) -> None:
+    """The program itself, with the Python that runs this test."""
+    (tmp_path / "sweep.json").write_text(json.dumps(plan(9)))
+    done = subprocess.run(
+        [sys.executable, "-I", str(PROGRAM), str(tmp_path / "sweep.json")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert f"failed: {sys.executable} has no load generator: " in done.stderr
+    assert "install the stack there" in evaluate_job.failure(done.stderr, done.returncode, ROOM)
