@@ -16,6 +16,7 @@ from typing import IO, Callable, Dict, List, cast
 
 MAXIMUM_OUTPUT_BYTES = 4 * 1024 * 1024
 """A table of sixteen chips has ten thousand bytes; what prints more than this prints no answer."""
+TOO_MUCH = f"it printed without end, more than {MAXIMUM_OUTPUT_BYTES >> 20} MiB"
 SECONDS_TO_DIE = 1.0
 
 
@@ -56,8 +57,7 @@ def run(command: list[str], environment: dict[str, str], seconds: float) -> Answ
         return Answer(command, problem=reason, not_found=isinstance(error, FileNotFoundError))
     streams = [cast("IO[bytes]", process.stdout), cast("IO[bytes]", process.stderr)]
     received = [bytearray(), bytearray()]
-    timed_out = not _receive(streams, received, started + seconds)
-    problem = f"no end within {seconds:g} s" if timed_out else _end(process, started + seconds)
+    problem = _receive(streams, received, seconds) or _end(process, started + seconds)
     if problem:
         _kill(process)
     for stream in streams:
@@ -69,27 +69,28 @@ def run(command: list[str], environment: dict[str, str], seconds: float) -> Answ
         received[1].decode("utf-8", "replace"),
         round(time.monotonic() - started, 3),
         problem,
-        timed_out=bool(problem) and len(received[0]) + len(received[1]) < MAXIMUM_OUTPUT_BYTES,
+        timed_out=bool(problem) and problem != TOO_MUCH,
     )
 
 
-def _receive(streams: list[IO[bytes]], received: list[bytearray], deadline: float) -> bool:
-    """Read until all streams end, too much has come, or the deadline is over; only the last is False."""
+def _receive(streams: list[IO[bytes]], received: list[bytearray], seconds: float) -> str:
+    """Read until all streams end; otherwise return what was in the way: the time limit, or too much output."""
+    deadline = time.monotonic() + seconds
     with selectors.DefaultSelector() as selector:
         for stream, into in zip(streams, received):
             selector.register(stream, selectors.EVENT_READ, into)
         while selector.get_map():
             left = deadline - time.monotonic()
             if left <= 0:
-                return False
+                return f"no end within {seconds:g} s"
             for key, _events in selector.select(left):
                 chunk = os.read(key.fd, 65536)
                 key.data.extend(chunk)
                 if not chunk:
                     selector.unregister(key.fileobj)
             if sum(map(len, received)) >= MAXIMUM_OUTPUT_BYTES:
-                return True
-    return True
+                return TOO_MUCH
+    return ""
 
 
 def _end(process: subprocess.Popen[bytes], deadline: float) -> str:
@@ -97,7 +98,7 @@ def _end(process: subprocess.Popen[bytes], deadline: float) -> str:
     try:
         process.wait(max(SECONDS_TO_DIE, deadline - time.monotonic()))
     except subprocess.TimeoutExpired:
-        return "it did not end, or printed without end"
+        return "its output has ended, but it did not"
     return ""
 
 

@@ -166,6 +166,12 @@ def hosts() -> Iterator[None]:
     testbed("down", "--group", "system")
 
 
+def has_mooncake(*names: str) -> bool:
+    """Return whether the tests before have installed Mooncake on these hosts; a file that runs alone does it itself."""
+    link = "readlink /opt/kvcache/mooncake/current || true"
+    return all(on_host(name, link).strip() for name in names)
+
+
 @pytest.fixture
 def fleet(hosts: None, tmp_path: Path) -> Fleet:
     """The two hosts, the first of them the master."""

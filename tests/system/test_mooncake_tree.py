@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Iterator
 
 import pytest
-from conftest import OCTETS, ROOT, RUN_SECONDS, Fleet, Run, connection, on_host
+from conftest import OCTETS, ROOT, RUN_SECONDS, Fleet, Run, connection, has_mooncake, on_host
 
 BUILDS = "/opt/kvcache/mooncake"
 LOCK = "/run/kvcache/opt-kvcache-mooncake.lock"
@@ -27,10 +27,11 @@ def mooncake(fleet: Fleet, *arguments: str, **extra: Any) -> Run:
 @pytest.fixture(scope="module")
 def installed(hosts: None, tmp_path_factory: pytest.TempPathFactory) -> str:
     """A host with Mooncake; returns the id of its build."""
-    fleet = Fleet(tmp_path_factory.mktemp("installed"), connection())
-    fleet.inventory(["sys-1"], ["sys-2"])
-    run = mooncake(fleet)
-    assert run.status == 0, run.output
+    if not has_mooncake("sys-2"):
+        fleet = Fleet(tmp_path_factory.mktemp("installed"), connection())
+        fleet.inventory(["sys-1"], ["sys-2"])
+        run = mooncake(fleet)
+        assert run.status == 0, run.output
     return on_host("sys-2", f"readlink {BUILDS}/current").strip()
 
 

@@ -7,7 +7,7 @@ import subprocess
 from typing import Iterator
 
 import pytest
-from conftest import Fleet, Run, on_host
+from conftest import Fleet, Run, has_mooncake, on_host
 
 HOLD = "import fcntl, sys, time; f = open(sys.argv[1], 'w'); fcntl.lockf(f, fcntl.LOCK_EX); time.sleep(3600)"
 JOURNAL = "/var/lib/dpkg/updates/0001"
@@ -32,7 +32,7 @@ def install(fleet: Fleet, *arguments: str, wait: int = 5) -> Run:
 @pytest.fixture(autouse=True)
 def installed(fleet: Fleet) -> None:
     """Mooncake itself is there, with its own packages and the trust of the network: one package is all that is missing."""
-    if not on_host("sys-2", "readlink /opt/kvcache/mooncake/current || true").strip():
+    if not has_mooncake("sys-2"):
         run = fleet.play("playbooks/mooncake.yml", "--limit", "sys-2")
         assert run.status == 0, run.output
 
