@@ -10,6 +10,7 @@ from ansible_collections.kvcache.ascend.plugins.module_utils import (
     finding,
     preflight_network,
     preflight_npus,
+    preflight_pool_keys,
     preflight_ports,
     preflight_settings,
     preflight_system,
@@ -29,6 +30,7 @@ FLEET_CHECKS: dict[str, FleetCheck] = {
     "release": preflight_settings.check_release,
     "clock": preflight_network.check_clock,
     "mooncake_versions": preflight_network.check_mooncake_versions,
+    "pool_keys": preflight_pool_keys.check_pool_keys,
 }
 HOST_CHECKS: dict[str, HostCheck] = {
     "reachable": preflight_system.check_reachable,

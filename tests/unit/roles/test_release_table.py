@@ -232,6 +232,8 @@ def test_values_of_a_connector_are_known_words(entry: dict[str, Any]) -> None:
     assert entry["platform"] in ("npu", "cpu")
     assert entry["size_format"] in ("integer", "text")
     assert entry["keyed_by_rank"] in (True, False, None)
+    assert entry["key_model"] in ("path", "folder")
+    assert entry["key_ranks"] in (True, False)
     assert entry["hit_log"]["level"] in ("INFO", "DEBUG")
     assert {key["type"] for key in entry["config"]} <= {"str", "size", "bool", "path"}
     assert {key["type"] for key in entry["extra_config"]} <= {"str", "int", "bool", "list"}
