@@ -93,5 +93,8 @@ def is_locked_result(result: dict[str, Any]) -> bool:
 
 
 def explain_result(result: dict[str, Any], seconds: int) -> str:
-    """Return cause and fix for the result of a failed task."""
+    """Return cause and fix for the result of a failed task; a message that has its fix already is passed on."""
+    message = " ".join(failure.text(result).split())
+    if "Fix: " in message:
+        return message
     return explain(told(result), seconds)

@@ -53,12 +53,21 @@ interrupted:
   description: Whether a package manager was killed at its work, so that dpkg has to be told to finish it first.
   returned: always
   type: bool
+system:
+  description: OS, version and architecture of the host, as bundles name them.
+  returned: always
+  type: str
+  sample: openeuler-24.03-sp1-aarch64
 """
 
 import os
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.kvcache.ascend.plugins.module_utils import os_packages
+from ansible_collections.kvcache.ascend.plugins.module_utils import (
+    host_files,
+    os_bundle,
+    os_packages,
+)
 
 APT_BINDINGS = "python3-apt"
 
@@ -92,6 +101,9 @@ def main() -> None:
         missing=[name for name in missing if name in names],
         check_mode_works=APT_BINDINGS not in missing and not interrupted,
         interrupted=interrupted,
+        system=os_bundle.system(
+            host_files.os_release(host_files.read_text("/etc/os-release")), os.uname().machine
+        ),
     )
 
 
