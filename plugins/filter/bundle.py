@@ -16,6 +16,7 @@ class FilterModule:
             "bundle_files": os_bundle.files_of,
             "bundle_listed": os_bundle.listed,
             "bundle_manifest": os_bundle.manifest,
+            "bundle_package_problem": os_bundle.package_problem,
             "bundle_present": os_bundle.present,
             "bundle_problem": os_bundle.problem,
             "bundle_source_sha256": os_bundle.source_sha256,

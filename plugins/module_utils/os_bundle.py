@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""OS packages of a bundle: what a folder of the control node has for a system, and what is wrong with it.
+"""Bundles: what a folder of the control node has for a release and for a system, and what is wrong with it.
 
-The folder is ``<bundle>/packages/<system>``; ``<bundle>/manifest.json`` says what it holds. A system is one OS, version and
-architecture: packages of another one do not fit.
+``<bundle>/manifest.json`` says what the folder holds; it is written when all is there, so that a first bundle that was not
+finished has none. OS packages lie in ``<bundle>/packages/<system>``. A system is one OS, version and architecture: packages
+of another one do not fit.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from typing import Any
 from ansible_collections.kvcache.ascend.plugins.module_utils import host_files
 
 MAKE = "playbooks/bundle.yml on a machine with internet (docs/offline.md)"
+HIDDEN = re.compile(r"(^|/)\.")
+"""What an interrupted download left, and what the control node packs to ship it."""
 SERVICE_PACK = re.compile(r"\bSP(\d+)\b")
 
 
@@ -28,8 +31,34 @@ def system(release: dict[str, str], architecture: str) -> str:
 
 
 def manifest(bundle: str) -> dict[str, Any]:
-    """Return what a bundle says it holds; empty when it says nothing."""
-    return host_files.read_dict(os.path.join(bundle, "manifest.json")) or {}
+    """Return what a bundle says it holds; empty when it says nothing, or nothing that has the shape of a manifest."""
+    found = host_files.read_dict(os.path.join(bundle, "manifest.json")) or {}
+    kinds = {"releases": dict, "wheels": list, "sources": list, "packages": dict}
+    return found if all(isinstance(found.get(key), kind) for key, kind in kinds.items()) else {}
+
+
+def problem(bundle: str, release: str, architecture: str) -> str:
+    """Return why a bundle is not one for this release and architecture; empty when it is."""
+    content = manifest(bundle)
+    if not content:
+        there = "no manifest.json that can be read" if os.path.isdir(bundle) else "no such folder"
+        return (
+            f"bundle_dir is {bundle}: the control node has {there} there, so it is no whole bundle. "
+            f"Fix: bring the whole folder that {MAKE} made, or correct bundle_dir."
+        )
+    if release not in content["releases"]:
+        return (
+            f"the bundle {bundle} is for release {', '.join(sorted(content['releases'])) or 'none'}, "
+            f"this host's release_name is {release}. Fix: run {MAKE} with this release (one bundle can hold several), "
+            "or correct release_name."
+        )
+    known = sorted({item["architecture"] for item in content["releases"][release]})
+    if architecture not in known:
+        return (
+            f"the bundle {bundle} has release {release} for {', '.join(known)}, this host is {architecture}. "
+            f"Fix: add it to bundle_platforms, and run {MAKE} again."
+        )
+    return ""
 
 
 def is_whole(folder: str, item: dict[str, Any]) -> bool:
@@ -52,7 +81,7 @@ def present(bundle: str) -> dict[str, dict[str, Any]]:
 
 
 def strangers(bundle: str, name: str, files: list[dict[str, Any]]) -> list[str]:
-    """Return the paths of files in a system's folder that are none of `files`: of versions that were replaced, or half brought."""
+    """Return the paths of files in a system's folder that are none of `files`: of replaced versions, or half brought."""
     folder = os.path.join(bundle, "packages", name)
     wanted = {os.path.join(folder, item["file"]) for item in files}
     found = [os.path.join(top, item) for top, _folders, names in os.walk(folder) for item in names]
@@ -68,15 +97,9 @@ def _package(file: str) -> str:
     return os.path.basename(file).split("_")[0]
 
 
-def problem(bundle: str, name: str, wanted: list[str]) -> str:
-    """Return why a bundle can't serve a host of this system; empty when it can."""
-    content = manifest(bundle)
-    if not content:
-        return (
-            f"bundle_dir: {bundle} on the control node has no manifest.json that can be read, so it is no bundle. "
-            f"Fix: bring the whole folder that {MAKE} made, or correct bundle_dir."
-        )
-    systems = content.get("packages", {})
+def package_problem(bundle: str, name: str, wanted: list[str]) -> str:
+    """Return why a bundle's OS packages can't serve a host of this system; empty when they can."""
+    systems = manifest(bundle).get("packages", {})
     if name not in systems:
         return (
             f"the bundle {bundle} has no OS packages for {name} (there are: {', '.join(sorted(systems)) or 'none'}). "
@@ -97,10 +120,17 @@ def file_problem(bundle: str, name: str, files: list[str]) -> str:
     folder = os.path.join(bundle, "packages", name)
     items = {item["file"]: item for item in manifest(bundle)["packages"][name]["files"]}
     absent = [file for file in files if not os.path.isfile(os.path.join(folder, file))]
-    damaged = [file for file in files if file not in absent and not is_whole(folder, items[file])]
+    damaged = [
+        file
+        for file in files
+        if file not in absent and not (file in items and is_whole(folder, items[file]))
+    ]
     told = [
         f"{len(wrong)} of {len(files)} files {what}: {', '.join(wrong[:3])}{' …' if len(wrong) > 3 else ''}"
-        for wrong, what in ((absent, "are missing"), (damaged, "are damaged (their sha256 differs)"))
+        for wrong, what in (
+            (absent, "are missing"),
+            (damaged, "are damaged (their sha256 differs)"),
+        )
         if wrong
     ]
     if not told:
@@ -123,13 +153,11 @@ def archive(bundle: str, name: str, files: list[str]) -> str:
 
 def source_sha256(bundle: str, file: str) -> str:
     """Return the sha256 that the bundle gives for an archive of sources; empty when it has none of that name."""
-    return next(
-        (i["sha256"] for i in manifest(bundle).get("sources", []) if i["file"] == file), ""
-    )
+    return next((i["sha256"] for i in manifest(bundle).get("sources", []) if i["file"] == file), "")
 
 
 def listed(files: list[dict[str, Any]], bundle: str) -> dict[str, list[dict[str, Any]]]:
-    """Return all files that ``find`` has seen in a bundle, and those of them that are wheels and sources, each by its own folder."""
+    """Return all files that ``find`` has seen in a bundle; wheels and sources also by the names in their own folders."""
     every = [
         {
             "file": os.path.relpath(item["path"], bundle),
@@ -137,6 +165,7 @@ def listed(files: list[dict[str, Any]], bundle: str) -> dict[str, list[dict[str,
             "size_bytes": item["size"],
         }
         for item in files
+        if not HIDDEN.search(os.path.relpath(item["path"], bundle))
     ]
     every.sort(key=lambda item: str(item["file"]))
     found: dict[str, list[dict[str, Any]]] = {"all": every}

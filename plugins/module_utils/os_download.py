@@ -25,10 +25,10 @@ class DownloadError(Exception):
 
 
 class Closure(NamedTuple):
-    """Packages with all that they need: their files, and for apt the index that describes them."""
+    """Packages with all that they need: their files, and for apt the text that describes them."""
 
     files: list[dict[str, Any]]
-    index: str
+    description: str
     fetched: list[str]
 
 
@@ -75,8 +75,8 @@ def stanza(text: str) -> tuple[dict[str, Any], str]:
 
 
 def described(text: str, chosen: list[tuple[str, str]]) -> list[tuple[dict[str, Any], str]]:
-    """Return file and stanza of each chosen package and version, sorted by file; a version of two repositories counts once."""
-    found = {}
+    """Return file and stanza of each chosen package and version, sorted by file; one of two repositories counts once."""
+    found: dict[str, tuple[dict[str, Any], str]] = {}
     for block in re.split(r"\n\s*\n", text.strip()):
         fields = dict(FIELD.findall(block))
         if (fields.get("Package"), fields.get("Version")) in chosen:

@@ -14,7 +14,7 @@ APT_CONF, DNF_CONF = "apt.conf", "dnf.conf"
 def settings(folder: str, manager: str) -> dict[str, str]:
     """Return the files to write, by their names below the folder.
 
-    apt and dnf compare each package with the checksum in the folder's own description; the control node has compared both with
+    apt and dnf compare each package with the checksum in the folder's own description; the control node has compared it with
     the bundle's manifest.
     """
     if manager == "dnf":

@@ -9,7 +9,7 @@ module: os_packages_download
 short_description: Download OS packages with all that they need, without installing them
 version_added: 0.1.0
 description:
-  - Resolves packages as a host without any package would need them, downloads what the bundle lacks, and packs it for fetching.
+  - Resolves packages as a host without any package would need them, downloads what the bundle lacks, and packs it.
   - Writes into O(work) alone. The host's own packages, lists and caches stay as they are.
   - With dnf, C(dnf-plugins-core) and C(createrepo_c) must be there.
 author:
@@ -163,7 +163,7 @@ def main() -> None:
         complete=complete,
         fetched=found.fetched,
         files=found.files,
-        index=found.index,
+        index=found.description,
         archive=archive,
     )
 

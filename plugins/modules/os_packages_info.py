@@ -27,6 +27,9 @@ options:
     type: str
     choices: [apt, dnf]
     required: true
+  folder:
+    description: Folder that an installation uses, and removes at its end.
+    type: path
 """
 
 EXAMPLES = r"""
@@ -53,6 +56,10 @@ interrupted:
   description: Whether a package manager was killed at its work, so that dpkg has to be told to finish it first.
   returned: always
   type: bool
+leftover:
+  description: Whether O(folder) is there, as after an installation that was killed.
+  returned: always
+  type: bool
 system:
   description: OS, version and architecture of the host, as bundles name them.
   returned: always
@@ -77,6 +84,7 @@ def main() -> None:
         argument_spec={
             "name": {"type": "list", "elements": "str", "required": True},
             "manager": {"type": "str", "choices": ["apt", "dnf"], "required": True},
+            "folder": {"type": "path"},
         },
         supports_check_mode=True,
     )
@@ -101,6 +109,7 @@ def main() -> None:
         missing=[name for name in missing if name in names],
         check_mode_works=APT_BINDINGS not in missing and not interrupted,
         interrupted=interrupted,
+        leftover=os.path.isdir(module.params["folder"] or ""),
         system=os_bundle.system(
             host_files.os_release(host_files.read_text("/etc/os-release")), os.uname().machine
         ),

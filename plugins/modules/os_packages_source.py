@@ -104,9 +104,7 @@ def main() -> None:
         module.fail_json(msg=str(error))
     except OSError as error:
         module.fail_json(msg=f"{error.filename or folder}: {error.strerror}")
-    module.exit_json(
-        changed=True, environment_variables=environment, conf_file=conf, files=files
-    )
+    module.exit_json(changed=True, environment_variables=environment, conf_file=conf, files=files)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ ALLOWED = re.compile(
     r"|changelogs/(changelog|config)\.yaml"
     r"|meta/(runtime|execution-environment)\.yml|meta/ee-(requirements|bindep)\.txt"
     r"|docs/[\w-]+\.md"
-    r"|playbooks/\w+\.yml"
+    r"|playbooks/(tasks/)?\w+\.yml"
     r"|plugins/(action|callback|doc_fragments|filter|module_utils|modules|plugin_utils)/\w+\.(py|yml)"
     r"|roles/\w+/README\.md"
     r"|roles/\w+/(defaults|files|handlers|meta|tasks|vars)/(\w+/)?\w+\.yml"

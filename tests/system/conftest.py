@@ -117,6 +117,13 @@ class Fleet:
         content = {"all": {"vars": self.variables, "children": {"vllm": {"hosts": members}}}}
         (self.folder / "hosts").write_text(yaml.safe_dump(content))
 
+    def one_of_each(self, name: str, more: dict[str, Any]) -> None:
+        """Write an inventory of one host that is master and runs instances, with further groups."""
+        host = {name: {"ansible_host": f"{PREFIX}.{OCTETS[name]}"}}
+        groups = {"vllm": {"hosts": host}, "mooncake_master": {"hosts": {name: {}}}, **more}
+        content = {"all": {"vars": self.variables, "children": groups}}
+        (self.folder / "hosts").write_text(yaml.safe_dump(content))
+
     def command(self, playbook: str, *arguments: str, **extra: Any) -> list[str]:
         options = (
             [f"--extra-vars={yaml.safe_dump(extra, default_flow_style=True)}"] if extra else []
