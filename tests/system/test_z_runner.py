@@ -15,12 +15,13 @@ from typing import Any, Iterator
 
 import pytest
 import yaml
-from conftest import ROOT, Fleet
+from conftest import ROOT, Fleet, on_host
 
 sys.path.insert(0, str(ROOT / "tests" / "unit"))
 from awx_configuration import questions, templates
 
 TEMPLATES = templates()
+BUILDS = "/opt/kvcache/mooncake"
 # Two full-attention layers, so that the plan is easily worked out by hand.
 MODEL = {
     "architectures": ["LlamaForCausalLM"],
@@ -89,18 +90,22 @@ def runner(fleet: Fleet, tmp_path: Path) -> Iterator[Path]:
         yield private
 
 
+def build_in_use(host: str) -> str:
+    return on_host(host, f"basename $(readlink {BUILDS}/current)").strip()
+
+
 def files(folder: Path) -> set[str]:
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir()}
 
 
-def launch(private: Path, name: str, limit: str = "", **answered: Any) -> Job:
+def launch(private: Path, name: str, limit: str = "", job_type: str = "", **answered: Any) -> Job:
     """Run a template as AWX does: its options, what was answered, an empty home."""
     template = TEMPLATES[name]
     (private / "env" / "extravars").write_text(yaml.safe_dump({"ansible_user": "ops", **answered}))
     home = private / "home"
     home.mkdir()
     options = [f"--forks {template['forks']}"]
-    options += ["--check"] if template["job_type"] == "check" else []
+    options += ["--check"] if (job_type or template["job_type"]) == "check" else []
     options += ["--diff"] if template["diff_mode"] else []
     command = ["ansible-runner", "run", str(private), "--ident", "job", "--quiet"]
     command += ["--playbook", template["playbook"], "--cmdline", " ".join(options)]
@@ -142,6 +147,44 @@ def test_drift_of_a_host_under_limit_is_none_after_site(runner: Path) -> None:
     job = launch(runner, "kvcache drift", limit="sys-2")
     assert job.status == 0
     assert job.hosts == {"sys-2"}
+    assert job.changed == []
+
+
+def test_rollback_switches_to_what_is_there_and_refuses_what_is_not(runner: Path) -> None:
+    """The build that was named stands in the way of none that the hosts have."""
+    used = {host: build_in_use(host) for host in ("sys-1", "sys-2")}
+    older = f"{used['sys-1']}-older"
+    for host, name in used.items():
+        on_host(
+            host,
+            f"cd {BUILDS} && cp -a {name} {older} && sed -i 's/{name}/{older}/g' {older}/manifest.json",
+        )
+    for name, status, now in ((older, 0, {older}), ("0.3.12-000000000000", 2, {older})):
+        job = launch(runner, "kvcache rollback", mooncake_build_id=name)
+        assert job.status == status, job.tasks("runner_on_failed")
+        assert {build_in_use(host) for host in used} == now
+        shutil.rmtree(runner / "home")
+        shutil.rmtree(runner / "artifacts")
+    messages = [result["msg"] for _task, result in job.tasks("runner_on_failed")]
+    assert any("neither on this host nor in mooncake_store" in message for message in messages)
+
+
+def test_evaluate_as_a_check_says_what_would_be_measured(runner: Path) -> None:
+    instances = [{"name": "a", "model": "/srv/models/tiny", "port": 8100, "pool": False}]
+    job = launch(
+        runner,
+        "kvcache evaluate",
+        job_type="check",
+        vllm_instances=instances,
+        evaluate_documents=[2, 4],
+        evaluate_document_tokens=1000,
+        evaluate_max_hours=1.5,
+        evaluate_again="false",
+    )
+    assert job.status == 0, job.tasks("runner_on_failed")
+    # Two rounds of six documents, and two passes that warm up.
+    said = [result.get("msg", "") for _task, result in job.tasks("runner_on_ok")]
+    assert any("2 of 2 steps would be measured, 24 requests" in str(text) for text in said), said
     assert job.changed == []
 
 

@@ -104,8 +104,7 @@ def test_a_template_runs_a_root_playbook_and_needs_nobody(name: str) -> None:
 def test_every_root_playbook_has_a_template_or_a_reason() -> None:
     root = {path.name for path in ROOT.glob("*.yml")}
     # Bootstrap brings this machine's key and notes host keys in its home: a job has neither key nor a home that stays.
-    # The report of an evaluation would be gone with the job.
-    without = {"bootstrap.yml", "evaluate.yml", "galaxy.yml", "execution-environment.yml"}
+    without = {"bootstrap.yml", "galaxy.yml", "execution-environment.yml"}
     offered = {template["playbook"] for template in TEMPLATES.values()}
     assert root - without == offered, (
         "give it a job template in awx/configuration.yml, or the reason here"
