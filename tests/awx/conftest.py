@@ -26,11 +26,11 @@ def run(command: list[str], cwd: Path = ROOT, check: bool = True, **environment:
         env={**os.environ, "ANSIBLE_NOCOLOR": "1", **environment},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
+        stderr=subprocess.PIPE,
         text=True,
         check=False,
     )
-    assert done.returncode == 0 or not check, f"{command}\n{done.stdout}"
+    assert done.returncode == 0 or not check, f"{command}\n{done.stdout}\n{done.stderr}"
     return done.stdout
 
 

@@ -10,7 +10,11 @@ import yaml
 from conftest import ROOT, run
 
 DEFINITION = yaml.safe_load((ROOT / "execution-environment.yml").read_text())
-PINNED = set(re.findall(r"^[\w.-]+==\S+", (ROOT / "tests/requirements.txt").read_text(), re.M))
+PINNED = {
+    line
+    for name in ("requirements", "constraints")
+    for line in (ROOT / f"tests/{name}.txt").read_text().splitlines()
+}
 
 
 def test_a_build_context_is_made(tmp_path: Path) -> None:
@@ -30,7 +34,7 @@ def test_the_needs_of_the_collection_are_found_where_it_is_installed() -> None:
     told = yaml.safe_load(run(["ansible-builder", "introspect", str(ROOT / "collections")]))
     python = [line.split()[0] for line in told["python"]]
     system = [line.split()[0] for line in told["system"]]
-    assert python == ["paramiko==5.1.0"]
+    assert python == ["paramiko==5.1.0", "cryptography==50.0.2"]
     assert system == ["openssh-clients", "openssh-client", "git"]
 
 
