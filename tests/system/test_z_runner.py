@@ -50,7 +50,8 @@ class Job:
 
     @property
     def hosts(self) -> set[str]:
-        return {event["event_data"].get("host") for event in self.events} - {None}
+        """Those that the job has touched; a line of output that belongs to no task has no data."""
+        return {event.get("event_data", {}).get("host") for event in self.events} - {None}
 
     def tasks(self, kind: str) -> list[tuple[str, dict[str, Any]]]:
         return [
