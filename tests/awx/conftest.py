@@ -25,8 +25,7 @@ def run(command: list[str], cwd: Path = ROOT, check: bool = True, **environment:
         cwd=cwd,
         env={**os.environ, "ANSIBLE_NOCOLOR": "1", **environment},
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        capture_output=True,
         text=True,
         check=False,
     )

@@ -18,6 +18,7 @@ from typing import Any, Iterator
 import pytest
 from conftest import ROOT, STATE, Fleet, Run, connection, on_host
 from conftest import testbed as run_testbed
+from small_stack import ARCHITECTURE, PYTHON, ROWS, make_locks
 
 HOST = "sys-source"
 OCTET = 45
@@ -114,13 +115,18 @@ FAULTS: list[tuple[str, dict[str, Any], list[str]]] = [
 
 
 @pytest.fixture(scope="module")
-def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A machine with little memory, a small folder, and the repositories."""
+def repositories(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("git")
+    subprocess.run([ROOT / "tests" / "mooncake_source" / "repositories", folder], check=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def machine(repositories: Path) -> Iterator[None]:
+    """A machine with little memory, a small folder, and the repositories."""
     options = ["--group", "source", "--memory", "1500m", "--tmpfs", "/small:1m"]
     run_testbed("up", *options, f"{HOST}={OCTET}")
-    subprocess.run([ROOT / "tests" / "mooncake_source" / "repositories", folder], check=True)
-    copy = ["docker", "cp", f"{folder}/.", f"kvcache-{HOST}:/srv/git"]
+    copy = ["docker", "cp", f"{repositories}/.", f"kvcache-{HOST}:/srv/git"]
     subprocess.run(copy, check=True, capture_output=True)
     yield
     run_testbed("down", "--group", "source")
@@ -174,6 +180,34 @@ def test_each_host_is_told_what_stands_in_its_way(builder: Fleet, tmp_path: Path
         for word in words:
             assert word in run.said_of(name), f"{name}: {word!r} is not in:\n{run.output}"
         assert on_host(HOST, f"ls {BUILDS}/{name} 2>/dev/null || true") == ""
+
+
+def test_sources_come_out_of_a_bundle(builder: Fleet, tmp_path: Path, repositories: Path) -> None:
+    """The bundle is made here, from the repositories; the host that compiles has no way to them."""
+    bundle = tmp_path / "bundle"
+    make_locks(tmp_path, bundle / "wheels")
+    platform = {"architecture": ARCHITECTURE, "glibc": "2.36", "python": PYTHON}
+    builder.variables |= {
+        "bundle_dir": str(bundle),
+        "bundle_platforms": [platform],
+        "python_stack_lock_dir": str(tmp_path),
+        "release_name": "tiny",
+        "release_extra_rows": [{**ROWS[0], "mooncake_version": "0.3.7.post2"}],
+        "mooncake_git_mirrors": {"https://github.com/": f"file://{repositories}/"},
+    }
+    builder.one_machine(OCTET, {"bundled": {}})
+    made = builder.play("playbooks/bundle.yml")
+    assert made.status == 0, made.output
+    (archive,) = (bundle / "sources").iterdir()
+    assert archive.name == "mooncake-v0.3.7.post2.tar.gz"
+    run = build(builder, {"bundled": {}})
+    assert run.status == 0, run.output
+    assert manifest("bundled")["compiled_on"] == "bundled"
+    archive.write_bytes(archive.read_bytes()[:-1])
+    damaged = build(builder, {"damaged": {}})
+    assert damaged.counts("damaged")["failed"] == 1, damaged.output
+    assert archive.name in damaged.said_of("damaged")
+    assert "Fix: " in damaged.said_of("damaged")
 
 
 def test_a_system_whose_packages_are_not_known(builder: Fleet) -> None:
