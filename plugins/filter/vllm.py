@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from ansible_collections.kvcache.ascend.plugins.module_utils import (
+    vllm_alternatives,
     vllm_journal,
     vllm_plan,
     vllm_service,
@@ -16,6 +17,10 @@ class FilterModule:
     def filters(self) -> dict:
         return {
             "vllm_plan": vllm_plan.make,
+            "vllm_alternatives": vllm_alternatives.plans,
+            "vllm_alternative_problems": vllm_alternatives.problems,
+            "vllm_missing": vllm_alternatives.missing,
+            "vllm_paths": vllm_alternatives.paths,
             "vllm_leftovers": vllm_plan.leftovers,
             "vllm_unknown_options": vllm_plan.unknown_options,
             "vllm_peers": vllm_plan.peers,

@@ -17,6 +17,7 @@ LENGTH_TOLERANCE = 0.02
 
 LEAST = {"rounds": 2, "document_tokens": 1, "output_tokens": 1, "concurrency": 1, "warmups": 0}
 _MERGED = ("options", "env", "extra_config", "mooncake")
+CACHING_OFF = {("enable-prefix-caching", "false"), ("no-enable-prefix-caching", "true")}
 DEV_MODE = {"VLLM_SERVER_DEV_MODE": "1"}
 """Lets an instance empty its caches over HTTP; set while a variant of it is measured."""
 
@@ -33,12 +34,38 @@ def problems(asked: Mapping[str, Any]) -> list[str]:
         found.append(f"evaluate_start is {asked['start']!r}. Fix: give one of {', '.join(STARTS)}.")
     if not asked["instances"]:
         return [*found, f"{asked['host']} has no instance. Fix: describe one in vllm_instances."]
+    if not isinstance(asked["instances"], list) or not all(
+        isinstance(each, Mapping) for each in asked["instances"]
+    ):
+        return [*found, "vllm_instances is no list of dicts. Fix: write it as docs/vllm.md has it."]
     names = [str(each.get("name")) for each in asked["instances"]]
     if asked["instance"] and asked["instance"] not in names:
         found.append(
             f"evaluate_instance is {asked['instance']!r}, and {asked['host']} has {', '.join(names)}. Fix: name one of them."
         )
-    return found + _variant_problems(asked["variants"])
+    found += _variant_problems(asked["variants"])
+    return found or _caching_problems(asked)
+
+
+def _caching_problems(asked: Mapping[str, Any]) -> list[str]:
+    """Variants, or the instance as it is, whose own cache keeps nothing."""
+    base = instance_of(asked)
+    fix = "prefix caching is off, so that the instance's own cache keeps nothing. Fix: remove it from the options."
+    return [
+        f"{each['name']}: {name} is {options[name]!r}: {fix}"
+        for each in asked["variants"] or [{"name": f"instance {base.get('name')}"}]
+        for options in [_options(asked, changed(base, each.get("instance") or {}))]
+        for name in options
+        if (str(name).replace("_", "-"), str(options[name]).lower()) in CACHING_OFF
+    ]
+
+
+def _options(asked: Mapping[str, Any], instance: Mapping[str, Any]) -> dict[str, Any]:
+    """All options of an instance; whether they can be read is for the role vllm to say."""
+    given = (asked["options"], instance.get("options"))
+    return {
+        key: value for each in given if isinstance(each, Mapping) for key, value in each.items()
+    }
 
 
 def _documents_problems(documents: Any) -> list[str]:

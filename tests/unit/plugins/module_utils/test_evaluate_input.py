@@ -52,6 +52,19 @@ def test_what_is_right_has_no_problem() -> None:
         ({"documents": [10, 10]}, "does not grow"),
         ({"documents": [10, "x"]}, "holds what is no number"),
         ({"start": "cold"}, "evaluate_start is 'cold'. Fix: give one of auto, reset, warmup."),
+        ({"instances": "a"}, "vllm_instances is no list of dicts. Fix: "),
+        (
+            {"options": {"enable-prefix-caching": False}},
+            "instance a: enable-prefix-caching is False: prefix caching is off",
+        ),
+        (
+            {
+                "variants": [
+                    {"name": "x", "instance": {"options": {"no-enable-prefix-caching": "true"}}}
+                ]
+            },
+            "x: no-enable-prefix-caching is 'true': prefix caching is off",
+        ),
         ({"instances": []}, "npu-1 has no instance. Fix: describe one in vllm_instances."),
         ({"instance": "c"}, "evaluate_instance is 'c', and npu-1 has a, b. Fix: name one"),
         ({"variants": {}}, "evaluate_variants is no list"),
