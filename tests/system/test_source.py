@@ -182,15 +182,19 @@ def test_each_host_is_told_what_stands_in_its_way(builder: Fleet, tmp_path: Path
         assert on_host(HOST, f"ls {BUILDS}/{name} 2>/dev/null || true") == ""
 
 
-def test_sources_come_out_of_a_bundle(builder: Fleet, tmp_path: Path, repositories: Path) -> None:
+def test_sources_come_out_of_a_bundle(
+    builder: Fleet, tmp_path_factory: pytest.TempPathFactory, repositories: Path
+) -> None:
     """The bundle is made here, from the repositories; the host that compiles has no way to them."""
-    bundle = tmp_path / "bundle"
-    make_locks(tmp_path, bundle / "wheels")
+    folder = tmp_path_factory.mktemp("bundled")
+    bundle = folder / "bundle"
+    (bundle / "wheels").mkdir(parents=True)
+    make_locks(folder, bundle / "wheels")
     platform = {"architecture": ARCHITECTURE, "glibc": "2.36", "python": PYTHON}
     builder.variables |= {
         "bundle_dir": str(bundle),
         "bundle_platforms": [platform],
-        "python_stack_lock_dir": str(tmp_path),
+        "python_stack_lock_dir": str(folder),
         "release_name": "tiny",
         "release_extra_rows": [{**ROWS[0], "mooncake_version": "0.3.7.post2"}],
         "mooncake_git_mirrors": {"https://github.com/": f"file://{repositories}/"},
