@@ -5,7 +5,7 @@
 usage: tiny_model.py FOLDER [SIZE]
 
 Its words are all of up to two letters ("small": three). The same folder is made each time, so that hosts agree. The size
-"small" is 16 MB: large enough that computing a document takes much longer than finding it in a cache.
+"small" is 40 MB: large enough that computing a document takes much longer than finding it in a cache.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Size(NamedTuple):
     """The longest word."""
 
 
-SIZES = {"tiny": Size(2, 128, 256, 2, 1, 2), "small": Size(4, 256, 512, 4, 4, 3)}
+SIZES = {"tiny": Size(2, 128, 256, 2, 1, 2), "small": Size(4, 512, 1024, 8, 4, 3)}
 
 SPECIAL = ("<unk>", "<s>", "</s>")
 PLAIN = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
