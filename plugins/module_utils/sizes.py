@@ -11,6 +11,9 @@ import re
 from decimal import Decimal
 from typing import Any
 
+SLAB_BYTES = 16 << 20
+"""Mooncake's allocator deals in slabs of this size, and makes no segment of less; one of some kilobytes ends a client."""
+
 _UNITS = {
     "": 1,
     "b": 1,

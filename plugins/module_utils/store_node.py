@@ -20,9 +20,6 @@ from ansible_collections.kvcache.ascend.plugins.module_utils import (
 )
 
 UNIT = "mooncake-store.service"
-LEAST_SEGMENT_BYTES = 16 << 20
-"""The client's allocator works in slabs of 4 MiB and more; a segment of some kilobytes ends it at once."""
-
 OWN_ENVIRONMENT = ["KVCACHE_CONFIG", "MOONCAKE_STORE_ARGUMENTS"]
 
 VARIABLES = {
@@ -125,10 +122,10 @@ def size_problem(size: Any) -> str:
         size_bytes = sizes.to_bytes(size)
     except sizes.SizeError as error:
         return f"store_node_segment_size: {error}. Fix: correct it."
-    if size_bytes < LEAST_SEGMENT_BYTES:
+    if size_bytes < sizes.SLAB_BYTES:
         return (
             f"store_node_segment_size: {size!r} is {size_bytes} bytes, expected at least "
-            f"{sizes.to_text(LEAST_SEGMENT_BYTES)}. Fix: write its unit, such as 40GiB."
+            f"{sizes.to_text(sizes.SLAB_BYTES)}, a slab of Mooncake's. Fix: write its unit, such as 40GiB."
         )
     return ""
 

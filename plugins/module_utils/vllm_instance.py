@@ -30,7 +30,7 @@ from ansible_collections.kvcache.ascend.plugins.module_utils import sizes
 
 KV_ROLES = ("kv_both", "kv_producer", "kv_consumer")
 ON_LOST_BLOCK = ("recompute", "fail")
-LEAST_SIZE_BYTES = 1 << 20
+LEAST_BUFFER_BYTES = 1 << 20
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?\Z")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
@@ -198,15 +198,31 @@ def _number_problems(item: Mapping[str, Any]) -> list[str]:
         found.append(f"devices {devices!r} is no list of NPU numbers, such as [0, 1]")
     elif len({int(each) for each in devices}) < len(devices):
         found.append(f"devices {devices!r} names one NPU twice")
-    for name in ("segment_size", "buffer_size"):
-        try:
-            size = sizes.to_bytes(item.get(name, 0))
-        except sizes.SizeError as error:
-            found.append(f"{name}: {error}")
-            continue
-        if 0 < size < LEAST_SIZE_BYTES:
-            found.append(f"{name} {item[name]!r} is {size} bytes: write its unit, such as 40GiB")
-    return found
+    return found + _size_problems(item)
+
+
+def _size_problems(item: Mapping[str, Any]) -> list[str]:
+    keys = item.get("mooncake")
+    keys = keys if isinstance(keys, Mapping) else {}
+    given = (
+        ("segment_size", item.get("segment_size", 0), sizes.SLAB_BYTES),
+        ("buffer_size", item.get("buffer_size", 0), LEAST_BUFFER_BYTES),
+        # These win over the fields, whichever they are made from.
+        ("mooncake: global_segment_size", keys.get("global_segment_size", 0), sizes.SLAB_BYTES),
+        ("mooncake: local_buffer_size", keys.get("local_buffer_size", 0), LEAST_BUFFER_BYTES),
+    )
+    return [text for text in (_size_problem(*each) for each in given) if text]
+
+
+def _size_problem(name: str, value: Any, least: int) -> str:
+    try:
+        size = sizes.to_bytes(value)
+    except sizes.SizeError as error:
+        return f"{name}: {error}"
+    if size == 0 or size >= least:
+        return ""
+    zero = "0, or " if least == sizes.SLAB_BYTES else ""
+    return f"{name} {value!r} is {size} bytes: write {zero}at least {sizes.to_text(least)} with its unit, such as 40GiB"
 
 
 def _word_problems(item: Mapping[str, Any]) -> list[str]:

@@ -85,6 +85,16 @@ def test_outside_of_the_pool_it_takes_no_memory_of_it() -> None:
         ({**LEAST, "devices": [0, "0"]}, "names one NPU twice"),
         ({**LEAST, "segment_size": "40G"}, "segment_size: '40G' is no size"),
         (
+            {**LEAST, "segment_size": 1},
+            "segment_size 1 is 1 bytes: write 0, or at least 16 MiB with its unit, such as 40GiB",
+        ),
+        ({**LEAST, "segment_size": "15.9MiB"}, "write 0, or at least 16 MiB with its unit"),
+        (
+            {**LEAST, "mooncake": {"global_segment_size": 40}},
+            "mooncake: global_segment_size 40 is 40 bytes: write 0, or at least 16 MiB",
+        ),
+        ({**LEAST, "buffer_size": 1000}, "buffer_size 1000 is 1000 bytes: write at least 1 MiB"),
+        (
             {**LEAST, "kv_role": "both"},
             "kv_role 'both' is none of kv_both, kv_producer, kv_consumer",
         ),
@@ -154,7 +164,7 @@ def test_something_else_that_is_wrong_hides_no_clash() -> None:
     ("given", "words"),
     [
         ({"model": 7}, "model 7 is a number: give the path"),
-        ({"segment_size": 4}, "segment_size 4 is 4 bytes: write its unit, such as 40GiB"),
+        ({"segment_size": 4}, "segment_size 4 is 4 bytes: write 0, or at least 16 MiB with its unit"),
     ],
 )
 def test_what_can_hardly_be_meant(given: dict[str, Any], words: str) -> None:
