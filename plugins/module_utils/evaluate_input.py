@@ -164,7 +164,7 @@ def changed(instance: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str
     """An instance with what a variant changes; of dicts, such as options, only the keys that are given."""
     made = {**instance, **changes}
     for name in _MERGED:
-        if instance.get(name) and changes.get(name):
+        if isinstance(instance.get(name), Mapping) and isinstance(changes.get(name), Mapping):
             made[name] = {**instance[name], **changes[name]}
     return made
 
