@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from typing import Any, Iterable, Mapping, Sequence
 
 from ansible_collections.kvcache.ascend.plugins.module_utils import (
@@ -13,6 +14,7 @@ from ansible_collections.kvcache.ascend.plugins.module_utils import (
     store_node,
     vllm_config,
     vllm_instance,
+    vllm_plan,
 )
 from ansible_collections.kvcache.ascend.plugins.module_utils.preflight_model import (
     INSTANCE_GROUP,
@@ -27,6 +29,7 @@ from ansible_collections.kvcache.ascend.plugins.module_utils.preflight_model imp
 )
 
 ALL = "all hosts"
+CLASH = "correct vllm_instances"
 EXPECTED_SETTING = "what docs/site-settings.md describes"
 # Names that stood in guides and drafts, or that people expect; what is written now.
 RENAMED = {
@@ -192,22 +195,22 @@ def check_instances(host: Host) -> list[Finding]:
     """Each of vllm_instances can be read, and no two on a host claim a port, a socket or an NPU."""
     if not host.runs_instances:
         raise DoesNotApply(f"it is not in the group {INSTANCE_GROUP}")
-    try:
-        instances = vllm_instance.read_all(host.get("vllm_instances", []), host.get("vllm_options"))
-    except vllm_instance.InstanceError as problem:
-        return [
-            error(
-                "instances",
-                host.name,
-                text,
-                "instances that can run side by side",
-                "correct vllm_instances",
-            )
-            for text in str(problem).split("; ")
-        ]
-    if not instances:
+    given = host.get("vllm_instances", [])
+    instances, wrong = vllm_instance.read(given, host.get("vllm_options"))
+    wrong += vllm_plan.setting_problems(
+        host.get("vllm_environment", {}), {}, {name: host.get(name) for name in host.settings}
+    )
+    if not given and not wrong:
         raise DoesNotApply("it has no vllm_instances")
-    return [each for instance in instances for each in _devices_findings(host, instance)]
+    return [
+        error("instances", host.name, text, "instances that can run side by side", _fix(text))
+        for text in wrong
+    ] + [each for instance in instances for each in _devices_findings(host, instance)]
+
+
+def _fix(problem: str) -> str:
+    """Which variable is to be corrected; a problem begins with it."""
+    return f"correct {re.split(r'[^a-z_]', problem)[0]}" if problem.startswith("vllm_") else CLASH
 
 
 def _devices_findings(host: Host, instance: vllm_instance.Instance) -> list[Finding]:
@@ -253,6 +256,16 @@ def check_configuration_keys(host: Host) -> list[Finding]:
             for problem in (store_node.problems(settings) if settings else [])
         ]
     for instance in host.instances():
+        found += [
+            error(
+                "configuration_keys",
+                host.name,
+                f"instance {instance.name}: {problem}",
+                "values that the release reads",
+                "correct it",
+            )
+            for problem in vllm_config.kind_problems(spec["connector"], instance)
+        ]
         for each in vllm_config.findings(spec["connector"], instance, host.name):
             found.append({**each, "check": "configuration_keys"})
         found += _environment_findings(host.name, instance, spec["mooncake"])

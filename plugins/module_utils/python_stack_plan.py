@@ -208,12 +208,15 @@ def archive(wheels: list[dict[str, Any]], folder: str) -> str:
     return os.path.join(folder, f".wheels-{digest}.tar")
 
 
-def instance_problem(instances: list[dict[str, Any]], release: str) -> str:
-    """Return that instances of one host ask for different stacks; empty when they don't."""
+def instance_problem(instances: Any, release: str) -> str:
+    """Return that instances of one host ask for different stacks; empty when they don't.
+
+    What else may be wrong with them is told where they are started.
+    """
     others = [
         f"{item.get('name')} ({item['release_name']})"
-        for item in instances
-        if item.get("release_name") not in (None, release)
+        for item in (instances if isinstance(instances, list) else [])
+        if isinstance(item, dict) and item.get("release_name") not in (None, release)
     ]
     if not others:
         return ""

@@ -9,6 +9,7 @@ from typing import Any, Callable
 from ansible_collections.kvcache.ascend.plugins.module_utils import (
     mooncake_tree,
     systemd_environment,
+    value_kinds,
 )
 
 PLAIN_PATH = re.compile(r"/[^\s'\"\\$%:;]*")
@@ -19,17 +20,17 @@ def kind_problem(name: str, value: Any, wanted: type, example: str) -> str:
     """Return why a variable that holds several values is no dict or no list; empty when it is."""
     if isinstance(value, wanted):
         return ""
-    kinds = {str: "a string", dict: "a dict", list: "a list", bool: "a boolean", int: "a number"}
-    found = next((words for kind, words in kinds.items() if isinstance(value, kind)), "empty")
-    shown = f" ({str(value)[:60]!r})" if value is not None else ""
+    expected = value_kinds.DICT.expected if wanted is dict else value_kinds.LIST.expected
     return (
-        f"{name}: is {found}{shown}, expected {kinds[wanted]}. Fix: write it as in {name}: {example} "
+        f"{name}: is {value_kinds.given(value)}, expected {expected}. Fix: write it as in {name}: {example} "
         f"(with -e as JSON: -e '{{\"{name}\": …}}')."
     )
 
 
-def user_problem(name: str, user: str, what: str) -> str:
+def user_problem(name: str, user: Any, what: str) -> str:
     """Return why `what` can't run under this user; empty when it may. `name` is the variable."""
+    if not isinstance(user, str):
+        return f"{value_kinds.problem(f'{name}:', user, value_kinds.LINE)}. Fix: give a name of a user, such as mooncake."
     if user in ("root", "0"):
         return (
             f"{name}: is root, but {what} runs unprivileged. Fix: choose another, such as mooncake."
@@ -39,8 +40,11 @@ def user_problem(name: str, user: str, what: str) -> str:
     return ""
 
 
-def folder_problem(root: str) -> str:
+def folder_problem(root: Any) -> str:
     """Return why a unit can't see Mooncake's builds; empty when it can."""
+    if not isinstance(root, str):
+        wrong = value_kinds.problem("mooncake_root:", root, value_kinds.LINE)
+        return f"{wrong}. Fix: give a folder, such as /opt/kvcache/mooncake."
     hidden = mooncake_tree.hidden_from_services(root)
     return f"mooncake_root: {hidden}." if hidden else ""
 
@@ -48,9 +52,9 @@ def folder_problem(root: str) -> str:
 def path_problems(name: str, paths: list[Any]) -> list[str]:
     """Return which folders can't be written into a unit."""
     return [
-        f"{name}: {str(path)!r} is no absolute path without blanks, quotes, $, %, : and ;. Fix: correct it."
+        f"{name}: {value_kinds.given(path)} is no absolute path without blanks, quotes, $, %, : and ;. Fix: correct it."
         for path in paths
-        if not PLAIN_PATH.fullmatch(str(path))
+        if not isinstance(path, str) or not PLAIN_PATH.fullmatch(path)
     ]
 
 

@@ -17,6 +17,7 @@ from ansible_collections.kvcache.ascend.plugins.module_utils import (
     mooncake_master_place,
     service_settings,
     sizes,
+    value_kinds,
 )
 
 UNIT = "mooncake-store.service"
@@ -59,8 +60,8 @@ def problems(settings: Mapping[str, Any]) -> list[str]:
     """All that is wrong with the role's variables; empty when a store node can run with them and be reached.
 
     `settings` holds ``address``, ``port``, ``segment_size``, ``flags``, ``user``, ``environment``, ``root``, ``release``,
-    ``protocol`` (None when the release's instances can't use a store node), ``master_address`` and ``is_alone`` (whether no
-    other host uses the pool).
+    ``protocol`` (None when the release's instances can't use a store node), ``master_address``, ``wait_seconds`` and
+    ``is_alone`` (whether no other host uses the pool).
     """
     kind_problem, when_kind = service_settings.kind_problem, service_settings.when_kind
     flags, environment = settings["flags"], settings["environment"]
@@ -71,6 +72,7 @@ def problems(settings: Mapping[str, Any]) -> list[str]:
         size_problem(settings["segment_size"]),
         service_settings.user_problem("store_node_user", settings["user"], "a store node"),
         service_settings.folder_problem(settings["root"]),
+        wait_problem(settings["wait_seconds"]),
     ]
     return (
         [problem for problem in single if problem]
@@ -98,8 +100,11 @@ def release_problem(settings: Mapping[str, Any]) -> str:
 
 def address_problem(settings: Mapping[str, Any]) -> str:
     """Why instances on other hosts can't reach the segment at this address; empty when they may."""
-    where, address = "store_node_address", str(settings["address"]).strip()
+    where = "store_node_address"
     fix = "Fix: set it to a name or IP address of this host that every host reaches."
+    if not isinstance(settings["address"], str):
+        return f"{value_kinds.problem(f'{where}:', settings['address'], value_kinds.LINE)}. {fix}"
+    address = settings["address"].strip()
     ip_address = master_address.as_ip_address(mooncake_master_place.bare_host(address))
     if not address:
         return f"{where}: is empty. {fix}"
@@ -112,16 +117,20 @@ def address_problem(settings: Mapping[str, Any]) -> str:
 
 
 def port_problem(port: Any) -> str:
-    if re.fullmatch(r"[0-9]+", str(port)) and 1024 <= int(port) <= 65535:
-        return ""
-    return f"store_node_port: {port!r} is no number from 1024 to 65535. Fix: correct it; 50052 is usual."
+    wrong = value_kinds.problem("store_node_port:", port, value_kinds.whole(1024, 65535))
+    return f"{wrong}. Fix: correct it; 50052 is usual." if wrong else ""
+
+
+def wait_problem(seconds: Any) -> str:
+    wrong = value_kinds.problem("store_node_wait_seconds:", seconds, value_kinds.whole(0, 86400))
+    return f"{wrong}. Fix: correct it." if wrong else ""
 
 
 def size_problem(size: Any) -> str:
-    try:
-        size_bytes = sizes.to_bytes(size)
-    except sizes.SizeError as error:
-        return f"store_node_segment_size: {error}. Fix: correct it."
+    wrong = value_kinds.problem("store_node_segment_size:", size, value_kinds.SIZE)
+    if wrong:
+        return f"{wrong}. Fix: correct it."
+    size_bytes = sizes.to_bytes(size)
     if size_bytes < sizes.SLAB_BYTES:
         return (
             f"store_node_segment_size: {size!r} is {size_bytes} bytes, expected at least "
@@ -132,8 +141,12 @@ def size_problem(size: Any) -> str:
 
 def flag_problems(flags: Mapping[str, Any]) -> list[str]:
     """Flags that the role makes itself, and values that can't be written."""
-    found = []
+    found = [
+        f"{text}. Fix: correct it." for text in value_kinds.key_problems("store_node_flags", flags)
+    ]
     for name, value in flags.items():
+        if not isinstance(name, str):
+            continue
         if name in VARIABLES:
             found.append(
                 f"store_node_flags.{name}: is set by the role. Fix: remove it; it is made from {VARIABLES[name]}."

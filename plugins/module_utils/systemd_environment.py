@@ -6,6 +6,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from ansible_collections.kvcache.ascend.plugins.module_utils import value_kinds
+
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -13,12 +15,16 @@ def problems(environment: dict[str, Any], reserved: list[str]) -> list[str]:
     """Return which variables can't be written, or belong to the role (`reserved`); each with a fix."""
     found = []
     for name, value in environment.items():
-        if not NAME.fullmatch(str(name)):
+        if not isinstance(name, str) or not NAME.fullmatch(name):
             found.append(f"{name!r} is not the name of an environment variable. Fix: correct it.")
         elif name in reserved:
             found.append(f"{name} is set by the role itself. Fix: remove it.")
-        elif "\n" in str(value) or "\r" in str(value):
+        elif isinstance(value, str) and re.search(r"[\n\r]", value):
             found.append(f"{name}: its value has a line break. Fix: remove it.")
+        elif not value_kinds.PLAIN.accepts(value):
+            # A secret may have got here by mistake, so what it is is told and not its content.
+            wrong = value_kinds.problem(f"{name}: its value", value, value_kinds.PLAIN, secret=True)
+            found.append(f"{wrong}. Fix: correct it.")
     return found
 
 

@@ -10,7 +10,11 @@ from __future__ import annotations
 import json
 from typing import Any, Mapping
 
-from ansible_collections.kvcache.ascend.plugins.module_utils import finding, sizes
+from ansible_collections.kvcache.ascend.plugins.module_utils import (
+    finding,
+    sizes,
+    value_kinds,
+)
 from ansible_collections.kvcache.ascend.plugins.module_utils.vllm_instance import Instance
 
 CHECK_KEYS = "vllm_keys"
@@ -35,6 +39,48 @@ def size(size_bytes: int, size_format: str) -> Any:
     return size_bytes
 
 
+KINDS = {
+    "bool": value_kinds.TRUTH,
+    "int": value_kinds.whole(0, 2**53),
+    "list": value_kinds.LIST,
+    "path": value_kinds.or_empty(value_kinds.LINE),
+    "size": value_kinds.SIZE,
+    "str": value_kinds.PLAIN,
+}
+"""What the keys of a connector may be, by the type that the release table has for them."""
+
+_FIELDS = {"config": "mooncake", "extra_config": "extra_config"}
+"""Where a user writes keys of mooncake.json, and of kv_connector_extra_config."""
+
+
+def _types(connector: Mapping[str, Any], where: str) -> dict[str, str]:
+    return {key["name"]: key["type"] for key in connector[where]}
+
+
+def kind_problems(connector: Mapping[str, Any], instance: Instance) -> list[str]:
+    """Values that this version's connector would misread; it takes any text, "false" included, for true."""
+    found: list[str] = []
+    for where, given in (("config", instance.mooncake), ("extra_config", instance.extra_config)):
+        kinds = {name: KINDS[kind] for name, kind in _types(connector, where).items()}
+        found += value_kinds.problems(given, kinds, f"{_FIELDS[where]}: ")
+    return found
+
+
+def _typed(connector: Mapping[str, Any], where: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The user's keys in this version's words: no truth value and no number as a text, sizes as it reads them."""
+    types = _types(connector, where)
+    written: dict[str, Any] = {
+        "bool": value_kinds.truth,
+        "int": int,
+        "size": lambda value: size(sizes.to_bytes(value), connector["size_format"]),
+        "str": str,
+    }
+    return {
+        key: written[types[key]](value) if types.get(key) in written else value
+        for key, value in given.items()
+    }
+
+
 def mooncake_json(
     connector: Mapping[str, Any], instance: Instance, master_address: str
 ) -> dict[str, Any]:
@@ -50,26 +96,18 @@ def mooncake_json(
         "global_segment_size": size(instance.segment_bytes, size_format),
         "local_buffer_size": size(instance.buffer_bytes, size_format),
     }
-    wished = {**made, **connector["fixed_config"], **_sized(connector, instance.mooncake)}
+    wished = {**made, **connector["fixed_config"], **_typed(connector, "config", instance.mooncake)}
     return {key: value for key, value in wished.items() if key in read}
-
-
-def _sized(connector: Mapping[str, Any], wished: Mapping[str, Any]) -> dict[str, Any]:
-    """The user's keys; those that are sizes in this version's words."""
-    size_keys = {key["name"] for key in connector["config"] if key["type"] == "size"}
-    return {
-        key: size(sizes.to_bytes(value), connector["size_format"]) if key in size_keys else value
-        for key, value in wished.items()
-    }
 
 
 def kv_transfer_config(connector: Mapping[str, Any], instance: Instance) -> dict[str, Any]:
     """What vLLM is told of the pool."""
     read = _names(connector["extra_config"])
+    wished = _typed(connector, "extra_config", instance.extra_config)
     extra = {
         connector["rpc_port_key"]: instance.rpc_port,
         **connector["fixed_extra_config"],
-        **{key: value for key, value in instance.extra_config.items() if key in read},
+        **{key: value for key, value in wished.items() if key in read},
     }
     made: dict[str, Any] = {"kv_connector": connector["name"], "kv_role": instance.kv_role}
     if connector["kv_load_failure_policy"]:
@@ -169,7 +207,7 @@ def _key_finding(
         for entry in connector["ineffective"]
         if entry["where"] == where
     }
-    field = {"config": "mooncake", "extra_config": "extra_config"}[where]
+    field = _FIELDS[where]
     reason = known.get(key, f"{connector['name']} of this release does not read it")
     return finding.make(
         CHECK_KEYS,

@@ -22,17 +22,52 @@ env           environment variables
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, Mapping
 
-from ansible_collections.kvcache.ascend.plugins.module_utils import sizes
+from ansible_collections.kvcache.ascend.plugins.module_utils import sizes, value_kinds
+from ansible_collections.kvcache.ascend.plugins.module_utils.value_kinds import Kind
 
 KV_ROLES = ("kv_both", "kv_producer", "kv_consumer")
 ON_LOST_BLOCK = ("recompute", "fail")
 LEAST_BUFFER_BYTES = 1 << 20
-_NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?\Z")
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+
+KINDS: dict[str, Kind] = {
+    "name": value_kinds.matching(
+        "[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?",
+        "up to 32 small letters, digits and dashes",
+        numbers=True,
+    ),
+    "model": Kind("the path of the model on the hosts, or its name", value_kinds.LINE.accepts),
+    "served_name": value_kinds.or_empty(
+        value_kinds.matching(r"[^\x00-\x1f\x7f]*", "a text of one line", numbers=True)
+    ),
+    "port": value_kinds.whole(1024, 65535),
+    "host": value_kinds.ADDRESS,
+    "devices": value_kinds.or_empty(
+        value_kinds.list_of(value_kinds.whole(0, 1023), "a list of NPU numbers, such as [0, 1]")
+    ),
+    "pool": value_kinds.BOOLEAN,
+    "segment_size": value_kinds.SIZE,
+    "buffer_size": value_kinds.SIZE,
+    "rpc_port": value_kinds.whole(0, 65535),
+    "kv_role": value_kinds.one_of(KV_ROLES),
+    "on_lost_block": value_kinds.one_of(ON_LOST_BLOCK),
+    **dict.fromkeys(
+        ("options", "extra_config", "mooncake", "env"), value_kinds.or_empty(value_kinds.DICT)
+    ),
+}
+"""What each key of an instance may be."""
+
+OPTION_KINDS: dict[str, Kind] = dict.fromkeys(
+    ("tensor-parallel-size", "pipeline-parallel-size", "data-parallel-size"),
+    value_kinds.whole(1, 1024),
+)
+"""Options with which the collection counts; the others may be whatever JSON can hold, vLLM knows what they mean."""
+
+VARIABLE = value_kinds.matching("[A-Za-z_][A-Za-z0-9_]*", "the name of a variable")
+
+_CLAIMS = ("port", "rpc_port", "devices", "pool")
 
 # Keys of kv_connector_extra_config that are made from rpc_port; the name depends on the version.
 _RPC_PORT_KEYS = ("mooncake_rpc_port", "lookup_rpc_port")
@@ -48,9 +83,15 @@ _OPTIONS_OF_FIELDS = {
     "api-key": "vllm_secrets",
 }
 
+_SECRETS = ("TOKEN", "API_KEY", "PASSWORD", "SECRET")
+
 
 class InstanceError(ValueError):
-    """The description of an instance is wrong; the message says where and what to write."""
+    """Descriptions of instances are wrong; each of `problems` says where, what was given and what is expected."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("; ".join(problems))
+        self.problems = problems
 
 
 @dataclass(frozen=True)
@@ -113,43 +154,57 @@ def option_name(name: str) -> str:
     return name.lstrip("-").replace("_", "-")
 
 
-def read_all(
-    described: list[Mapping[str, Any]], common_options: Mapping[str, Any] | None = None
-) -> list[Instance]:
-    """Every instance of a host; InstanceError lists all that is wrong with any of them."""
-    if not isinstance(described, list):
-        raise InstanceError(f"vllm_instances is {_kind(described)}: write a list of instances")
-    instances, outlines, problems = [], [], []
+def read_all(described: Any, common_options: Mapping[str, Any] | None = None) -> list[Instance]:
+    """Every instance of a host; InstanceError lists all that is wrong with any of them, and with the common options."""
+    instances, problems = read(described, common_options)
+    if problems:
+        raise InstanceError(problems)
+    return instances
+
+
+def read(described: Any, common_options: Any = None) -> tuple[list[Instance], list[str]]:
+    """The instances of a host that can be read, and all that is wrong with any of them. Never raises."""
+    problems = common_problems(common_options)
+    common = {} if problems else common_options or {}
+    if not isinstance(described, (list, tuple)):
+        kind = Kind("a list of instances", value_kinds.LIST.accepts)
+        return [], [value_kinds.problem("vllm_instances", described, kind), *problems]
+    instances, outlines = [], []
     for position, item in enumerate(described):
-        where = f"vllm_instances[{position}]"
-        found = _problems(item)
+        found = item_problems(item)
         if found:
-            name = item.get("name") if isinstance(item, Mapping) else None
-            problems += [f"{where}{f' ({name})' if name else ''}: {problem}" for problem in found]
+            problems += [f"{_where(item, position)}{problem}" for problem in found]
             outlines += _outline(item, position)
         else:
-            instances.append(_make(item, position, common_options or {}))
-    problems += _clashes([*instances, *outlines])
-    if problems:
-        raise InstanceError("; ".join(problems))
-    return instances
+            instances.append(_make(item, position, common))
+    return instances, problems + _clashes([*instances, *outlines])
+
+
+def _where(item: Any, position: int) -> str:
+    """Which instance is meant: "vllm_instances[0] (a): ", and what follows is what is wrong with it."""
+    name = item.get("name") if isinstance(item, Mapping) else None
+    told = f" ({name})" if KINDS["name"].accepts(name) else ""
+    return f"vllm_instances[{position}]{told}{': ' if isinstance(item, Mapping) else ' '}"
 
 
 def _make(item: Mapping[str, Any], position: int, common_options: Mapping[str, Any]) -> Instance:
     given = dict(item)
-    given["options"] = {
-        option_name(name): value
-        for name, value in {
-            **_named(common_options),
-            **_named(item.get("options") or {}),
-        }.items()
-    }
-    given["port"] = int(item.get("port", 8000))
+    given["name"] = str(item["name"])
+    # With a slash at its end the same model would look like another one.
+    given["model"] = item["model"].rstrip("/") or item["model"]
+    given["served_name"] = str(item.get("served_name") or "")
+    options = {**_named(common_options), **_named(item.get("options") or {})}
+    given["options"] = {name: value for name, value in options.items() if value is not None}
+    given["port"] = int(item.get("port", Instance.port))
     given["rpc_port"] = int(item.get("rpc_port", position))
     given["devices"] = [int(device) for device in item.get("devices") or []]
     given["env"] = {name: str(value) for name, value in (item.get("env") or {}).items()}
     given["segment_size"] = str(item.get("segment_size", Instance.segment_size))
     given["buffer_size"] = str(item.get("buffer_size", Instance.buffer_size))
+    for name in ("extra_config", "mooncake"):
+        given[name] = {
+            key: value for key, value in (item.get(name) or {}).items() if value is not None
+        }
     return Instance(**given)
 
 
@@ -157,107 +212,139 @@ def _outline(item: Any, position: int) -> list[Instance]:
     """What an instance would share with others, of one with which something else is wrong; none when that is not told."""
     if not isinstance(item, Mapping):
         return []
-    claims = {key: item[key] for key in ("port", "rpc_port", "devices", "pool") if key in item}
-    if _number_problems(claims) or _word_problems(claims):
+    claims = {key: item[key] for key in _CLAIMS if key in item}
+    if value_kinds.problems(claims, KINDS) or _twice(claims.get("devices")):
         return []
-    name = str(item.get("name") or f"vllm_instances[{position}]")
-    return [_make({"name": name, "model": "", **claims}, position, {})]
+    name = item.get("name")
+    told = name if KINDS["name"].accepts(name) else f"vllm_instances[{position}]"
+    return [_make({"name": told, "model": "", **claims}, position, {})]
 
 
 def _named(options: Mapping[str, Any]) -> dict[str, Any]:
     return {option_name(name): value for name, value in options.items()}
 
 
-def _problems(item: Any) -> list[str]:
-    """All that is wrong with one description."""
+def item_problems(item: Any) -> list[str]:
+    """All that is wrong with one description; of one that is no dict, what it is."""
     if not isinstance(item, Mapping):
-        return [f"{_kind(item)}: write a dict with name and model"]
-    known = {known_field.name for known_field in fields(Instance)}
+        kind = Kind("a dict with name and model", value_kinds.DICT.accepts)
+        return [value_kinds.problem("", item, kind).strip()]
     found = [
-        f"unknown key {key}: known are {', '.join(sorted(known))}"
-        for key in sorted(set(item) - known, key=str)
+        f"unknown key {value_kinds.given(key) if not isinstance(key, str) else key}: known are {', '.join(sorted(KINDS))}"
+        for key in sorted(set(item) - set(KINDS), key=str)
     ]
-    if not _NAME.match(str(item.get("name", ""))):
-        found.append("name: write up to 32 small letters, digits and dashes")
-    model = item.get("model")
-    if model is None or not str(model).strip():
-        found.append("model is missing: give the path of the model on the hosts")
-    elif not isinstance(model, str):
-        found.append(f"model {model!r} is {_kind(model)}: give the path of the model on the hosts")
-    return found + _number_problems(item) + _word_problems(item) + _dict_problems(item)
+    found += [
+        f"{key} is missing, expected {KINDS[key].expected}"
+        for key in ("name", "model")
+        if key not in item
+    ]
+    return (
+        found
+        + value_kinds.problems(item, KINDS)
+        + _twice(item.get("devices"))
+        + _small_sizes(item)
+        + _options_problems("options", item.get("options"))
+        + _config_problems(item)
+        + environment_problems("env", item.get("env"))
+    )
 
 
-def _number_problems(item: Mapping[str, Any]) -> list[str]:
-    found = []
-    if not _is_number(item.get("port", 8000), 1024, 65535):
-        found.append(f"port {item['port']!r} is no number from 1024 to 65535")
-    if not _is_number(item.get("rpc_port", 0), 0, 65535):
-        found.append(f"rpc_port {item['rpc_port']!r} is no number from 0 to 65535")
-    devices = item.get("devices") or []
-    if not isinstance(devices, list) or not all(_is_number(each, 0, 1023) for each in devices):
-        found.append(f"devices {devices!r} is no list of NPU numbers, such as [0, 1]")
-    elif len({int(each) for each in devices}) < len(devices):
-        found.append(f"devices {devices!r} names one NPU twice")
-    return found + _size_problems(item)
+def _twice(devices: Any) -> list[str]:
+    if not devices or not KINDS["devices"].accepts(devices):
+        return []
+    if len({int(each) for each in devices}) == len(devices):
+        return []
+    return [f"devices {devices!r} names one NPU twice"]
 
 
-def _size_problems(item: Mapping[str, Any]) -> list[str]:
+def _small_sizes(item: Mapping[str, Any]) -> list[str]:
     keys = item.get("mooncake")
     keys = keys if isinstance(keys, Mapping) else {}
     given = (
-        ("segment_size", item.get("segment_size", 0), sizes.SLAB_BYTES),
-        ("buffer_size", item.get("buffer_size", 0), LEAST_BUFFER_BYTES),
+        ("segment_size", item.get("segment_size"), sizes.SLAB_BYTES),
+        ("buffer_size", item.get("buffer_size"), LEAST_BUFFER_BYTES),
         # These win over the fields, whichever they are made from.
-        ("mooncake: global_segment_size", keys.get("global_segment_size", 0), sizes.SLAB_BYTES),
-        ("mooncake: local_buffer_size", keys.get("local_buffer_size", 0), LEAST_BUFFER_BYTES),
+        ("mooncake: global_segment_size", keys.get("global_segment_size"), sizes.SLAB_BYTES),
+        ("mooncake: local_buffer_size", keys.get("local_buffer_size"), LEAST_BUFFER_BYTES),
     )
-    return [text for text in (_size_problem(*each) for each in given) if text]
+    return [text for text in (_small_size(*each) for each in given) if text]
 
 
-def _size_problem(name: str, value: Any, least: int) -> str:
-    try:
-        size = sizes.to_bytes(value)
-    except sizes.SizeError as error:
-        return f"{name}: {error}"
+def _small_size(name: str, value: Any, least: int) -> str:
+    """Why a size can hardly be meant; empty when it may, or when it is none, which is told by its kind."""
+    if not value_kinds.SIZE.accepts(value):
+        return ""
+    size = sizes.to_bytes(value)
     if size == 0 or size >= least:
         return ""
     zero = "0, or " if least == sizes.SLAB_BYTES else ""
     return f"{name} {value!r} is {size} bytes: write {zero}at least {sizes.to_text(least)} with its unit, such as 40GiB"
 
 
-def _word_problems(item: Mapping[str, Any]) -> list[str]:
+def common_problems(options: Any) -> list[str]:
+    """What is wrong with vllm_options, those of all instances."""
+    if value_kinds.or_empty(value_kinds.DICT).accepts(options):
+        return _options_problems("vllm_options", options)
+    return [value_kinds.problem("vllm_options", options, value_kinds.DICT)]
+
+
+def _options_problems(where: str, options: Any) -> list[str]:
+    if not isinstance(options, Mapping):
+        return []
+    found = value_kinds.key_problems(where, options)
+    spellings: dict[str, str] = {}
+    for given, value in options.items():
+        if not isinstance(given, str):
+            continue
+        name = option_name(given)
+        if name in _OPTIONS_OF_FIELDS:
+            found.append(f"{where}: {given} is set by {_OPTIONS_OF_FIELDS[name]}: write it there")
+            continue
+        if name in spellings:
+            found.append(f"{where}: {spellings[name]} and {given} are the same option")
+        spellings[name] = given
+        kind = OPTION_KINDS.get(name, value_kinds.JSON)
+        if value is not None:
+            found.append(value_kinds.problem(f"{where}: {given}", value, kind, _is_secret(name)))
+    return [each for each in found if each]
+
+
+def _config_problems(item: Mapping[str, Any]) -> list[str]:
     found = []
-    for key, words in (("kv_role", KV_ROLES), ("on_lost_block", ON_LOST_BLOCK)):
-        if item.get(key, words[0]) not in words:
-            found.append(f"{key} {item[key]!r} is none of {', '.join(words)}")
-    if not isinstance(item.get("pool", True), bool):
-        found.append(f"pool {item['pool']!r} is neither true nor false")
-    return found
-
-
-def _dict_problems(item: Mapping[str, Any]) -> list[str]:
-    found = [
-        f"{name} is {_kind(item[name])}: write a dict"
-        for name in ("options", "extra_config", "mooncake", "env")
-        if item.get(name) and not isinstance(item[name], Mapping)
-    ]
-    if found:
-        return found
-    for name in item.get("options") or {}:
-        if option_name(str(name)) in _OPTIONS_OF_FIELDS:
-            instead = _OPTIONS_OF_FIELDS[option_name(str(name))]
-            found.append(f"options: {name} is set by {instead}: write it there")
+    for where in ("extra_config", "mooncake"):
+        given = item.get(where)
+        if isinstance(given, Mapping):
+            found += value_kinds.key_problems(where, given)
+            found += value_kinds.problems(
+                given, dict.fromkeys(given, value_kinds.JSON), f"{where}: "
+            )
+    extra_config = item.get("extra_config")
     found += [
         f"extra_config: {key} is set by rpc_port: write it there"
         for key in _RPC_PORT_KEYS
-        if key in (item.get("extra_config") or {})
-    ]
-    found += [
-        f"env: {name!r} is no name of a variable"
-        for name in item.get("env") or {}
-        if not _VARIABLE.match(str(name))
+        if isinstance(extra_config, Mapping) and key in extra_config
     ]
     return found
+
+
+def environment_problems(where: str, variables: Any, are_secret: bool = False) -> list[str]:
+    """Names and values that no environment can have. Of a secret, its value is not repeated."""
+    if not isinstance(variables, Mapping):
+        return []
+    found = [
+        value_kinds.problem(
+            f"{where}: {name}", value, value_kinds.PLAIN, are_secret or _is_secret(name)
+        )
+        if VARIABLE.accepts(name)
+        else f"{where}: {value_kinds.given(name)} is no name of a variable"
+        for name, value in variables.items()
+    ]
+    return [each for each in found if each]
+
+
+def _is_secret(name: str) -> bool:
+    """Whether the value of this name is better not repeated in a message."""
+    return name.upper().replace("-", "_").endswith(_SECRETS)
 
 
 def _clashes(instances: list[Instance]) -> list[str]:
@@ -276,22 +363,3 @@ def _clashes(instances: list[Instance]) -> list[str]:
             if shared:
                 found.append(f"{pair} both claim NPU {', '.join(map(str, shared))}")
     return found
-
-
-def _is_number(value: Any, least: int, most: int) -> bool:
-    if isinstance(value, bool) or not re.match(r"[0-9]+\Z", str(value), re.ASCII):
-        return False
-    return least <= int(value) <= most
-
-
-def _kind(value: Any) -> str:
-    if value is None:
-        return "empty"
-    return {
-        "str": "a text",
-        "list": "a list",
-        "int": "a number",
-        "float": "a number",
-        "bool": "a truth value",
-        "dict": "a dict",
-    }.get(type(value).__name__, type(value).__name__)

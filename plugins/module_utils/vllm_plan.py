@@ -15,7 +15,8 @@ from typing import Any, Mapping
 
 from ansible_collections.kvcache.ascend.plugins.module_utils import (
     finding,
-    systemd_environment,
+    service_settings,
+    value_kinds,
     vllm_config,
     vllm_instance,
 )
@@ -30,6 +31,30 @@ LOGS = "/var/log/vllm"
 OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}
 """For a model in a folder: nothing is asked for on the internet, where the start would wait for an answer."""
 
+_ACCOUNT = value_kinds.matching(
+    "[A-Za-z_][A-Za-z0-9_.-]{0,30}", "a name of letters, digits, -, _ and dots"
+)
+_SECONDS = value_kinds.whole(0, 86400)
+
+VARIABLES = {
+    "vllm_hash_seed": value_kinds.whole(0, 4294967295),
+    "vllm_npu_series": value_kinds.matching("[A-Za-z0-9]{0,16}", "a series, such as A3, or empty"),
+    "vllm_user": _ACCOUNT,
+    "vllm_device_group": _ACCOUNT,
+    "vllm_writable_paths": value_kinds.list_of(
+        value_kinds.matching(
+            service_settings.PLAIN_PATH.pattern,
+            "an absolute path",
+        ),
+        "a list of absolute paths without blanks, quotes, $, %, : and ;",
+    ),
+    "vllm_wait_seconds": _SECONDS,
+    "vllm_answer_seconds": _SECONDS,
+    "vllm_stop_seconds": _SECONDS,
+    "vllm_verify_tokens": value_kinds.whole(1, 10**7),
+}
+"""What further variables of the role may be."""
+
 _OPTION = re.compile(r"(?<![\w-])--([a-z][a-z0-9-]*)")
 
 ANY_ADDRESS = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}
@@ -39,18 +64,16 @@ ANY_ADDRESS = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}
 def make(described: Any, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return ``instances``, ``problems`` (texts, each with a fix) and ``warnings`` (findings).
 
-    settings: connector and platform of the release; options, environment, secrets (names), hash_seed, series,
-    master_address, folder, host; cann (variables), mooncake (folder) and inputs (whatever else decides what runs).
+    settings: connector and platform of the release; options, environment and secrets (variables for all instances), and
+    variables (further ones of the role, by name); hash_seed, series, master_address, folder, host; cann (variables),
+    mooncake (folder) and inputs (whatever else decides what runs).
     """
-    problems = _setting_problems(settings)
-    if problems:
-        return {"instances": [], "problems": problems, "warnings": []}
-    instances: list[Instance] = []
-    try:
-        instances = vllm_instance.read_all(described, settings["options"])
-    except vllm_instance.InstanceError as error:
-        problems = [f"{text}. Fix: correct it." for text in str(error).split("; ")]
-    common = {name: str(value) for name, value in settings["environment"].items()}
+    instances, wrong = vllm_instance.read(described, settings["options"])
+    common_problems = setting_problems(
+        settings["environment"], settings["secrets"], settings.get("variables", {})
+    )
+    problems = [f"{text}. Fix: correct it." for text in [*common_problems, *wrong]]
+    common = _common_environment(settings["environment"])
     instances = [replace(each, env={**common, **each.env}) for each in instances]
     warnings = []
     for each in instances:
@@ -66,28 +89,47 @@ def make(described: Any, settings: Mapping[str, Any]) -> dict[str, Any]:
     return {"instances": made, "problems": problems, "warnings": warnings}
 
 
-def _setting_problems(settings: Mapping[str, Any]) -> list[str]:
+def _common_environment(environment: Any) -> dict[str, str]:
+    """The variables of all instances; none when something is wrong with any of them, which is told by itself."""
+    if not isinstance(environment, Mapping) or _environment_problems(environment):
+        return {}
+    return {name: str(value) for name, value in environment.items()}
+
+
+def _environment_problems(environment: Any) -> list[str]:
+    return vllm_instance.environment_problems("vllm_environment", environment)
+
+
+def setting_problems(environment: Any, secrets: Any, variables: Mapping[str, Any]) -> list[str]:
+    """What is wrong with what all instances have in common. Nothing is repeated of a secret."""
     found = [
-        f"vllm_{name} is no dict. Fix: write names and values."
-        for name in ("options", "environment")
-        if not isinstance(settings[name], Mapping)
+        value_kinds.problem("vllm_environment", environment, value_kinds.DICT),
+        value_kinds.problem("vllm_secrets", secrets, value_kinds.DICT, secret=True),
+        *_environment_problems(environment),
+        *vllm_instance.environment_problems("vllm_secrets", secrets, are_secret=True),
+        *value_kinds.problems(variables, VARIABLES),
     ]
-    if not isinstance(settings["secrets"], list):
-        return [*found, "vllm_secrets is no dict. Fix: write names and values."]
-    return found + [
-        f"vllm_secrets: {text}"
-        for text in systemd_environment.problems({name: "" for name in settings["secrets"]}, [])
-    ]
+    return [text for text in found if text]
 
 
 def _instance_problems(instance: Instance, settings: Mapping[str, Any]) -> list[str]:
-    found = systemd_environment.problems(instance.env, [CONFIG])
+    found = [
+        f"{name} is set by the role itself. Fix: remove it."
+        for name in instance.env
+        if name == CONFIG
+    ]
+    secrets = settings["secrets"] if isinstance(settings["secrets"], Mapping) else {}
     found += [
         f"{name} is a secret, and would be readable by all. Fix: write it in vllm_secrets."
         for name in instance.env
-        if name in settings["secrets"] or name.endswith(("_TOKEN", "_API_KEY", "_PASSWORD"))
+        if name in secrets or name.endswith(("_TOKEN", "_API_KEY", "_PASSWORD"))
     ]
-    found = [f"instance {instance.name}: env: {text}" for text in found]
+    found = [f"env: {text}" for text in found]
+    found += [
+        f"{text}. Fix: correct it."
+        for text in vllm_config.kind_problems(settings["connector"], instance)
+    ]
+    found = [f"instance {instance.name}: {text}" for text in found]
     ranks = vllm_instance.ranks_problem(instance) if settings["platform"] == "npu" else ""
     if ranks:
         found.append(f"{ranks}. Fix: {vllm_instance.RANKS_FIX}.")

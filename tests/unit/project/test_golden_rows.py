@@ -31,7 +31,7 @@ def planned(release: str, described: dict[str, Any], **changes: Any) -> dict[str
         "platform": spec["platform"],
         "options": {},
         "environment": {},
-        "secrets": [],
+        "secrets": {},
         "hash_seed": "0",
         "series": "A2",
         "master_address": "npu-1:50088",

@@ -55,22 +55,25 @@ def test_good_settings_have_no_problem(changed: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"flags": "client_ttl=120"}, "mooncake_master_flags: is a string ('client_ttl=120')"),
+        (
+            {"flags": "client_ttl=120"},
+            "mooncake_master_flags: is 'client_ttl=120', expected a dict",
+        ),
         (
             {"flags": ["client_ttl"]},
-            "mooncake_master_flags: is a list (\"['client_ttl']\"), expected",
+            "mooncake_master_flags: is a list (['client_ttl']), expected",
         ),
         ({"flags": None}, "mooncake_master_flags: is empty, expected a dict"),
-        ({"flags": 5}, "mooncake_master_flags: is a number"),
+        ({"flags": 5}, "mooncake_master_flags: is 5, expected a dict"),
         ({"flags": {"ttl": 1}}, "mooncake_master_flags.ttl: Mooncake 0.3.13 knows no such flag"),
         (
             {"environment": "A=1"},
-            "mooncake_master_environment: is a string ('A=1'), expected a dict",
+            "mooncake_master_environment: is 'A=1', expected a dict",
         ),
         ({"environment": {"A B": 1}}, "mooncake_master_environment: 'A B' is not the name"),
         (
             {"writable_paths": "/a"},
-            "mooncake_master_writable_paths: is a string ('/a'), expected a list",
+            "mooncake_master_writable_paths: is '/a', expected a list",
         ),
         ({"writable_paths": ["srv"]}, "mooncake_master_writable_paths: 'srv' is no absolute path"),
         (

@@ -207,7 +207,7 @@ def _both(*changes: Change) -> Change:
 STORE_SETTINGS = {
     "address": "npu-2", "port": 50052, "segment_size": "40GiB", "flags": {}, "user": "mooncake", "environment": {},
     "root": "/opt/kvcache/mooncake", "protocol": "tcp", "release": "0.23.0", "master_address": "npu-1:50088",
-    "is_alone": False,
+    "is_alone": False, "wait_seconds": 60,
 }  # fmt: skip
 CASES: list[tuple[str, str, Change, str]] = [
     ("error", "inventory", _set("inventory", {"mooncake_master": ["npu-1", "npu-9"]}, index=0),
@@ -231,8 +231,12 @@ CASES: list[tuple[str, str, Change, str]] = [
     ("warning", "variables", _set("names", ["mooncake_master_rpc_prot"]), "no role reads mooncake_master_rpc_prot"),
     ("error", "instances", _instance(port=8001), "a and b both have port 8001"),
     ("error", "instances", _instance(devices=[2]), "a and b both claim NPU 2"),
+    ("error", "instances", _set("settings.vllm_environment", {"A": [1]}), "vllm_environment: A is a list ([1])"),
+    ("error", "instances", _set("settings.vllm_options", "x"), "vllm_options is 'x', expected a dict"),
+    ("error", "configuration_keys", _instance(mooncake={"local_buffer_size": "1G"}),
+     "instance a: mooncake: local_buffer_size is '1G', expected a size"),
     ("error", "instances", _instance(colour="red"), "vllm_instances[0] (a): unknown key colour"),
-    ("error", "instances", _set("settings.vllm_instances", "a"), "vllm_instances is a text: write a list of instances"),
+    ("error", "instances", _set("settings.vllm_instances", "a"), "vllm_instances is 'a', expected a list of instances"),
     ("error", "instances", _instance(options={"tensor-parallel-size": 4}), "instance a has 4 ranks and 2 devices"),
     ("warning", "configuration_keys", _instance(mooncake={"alloc_in_same_node": True}),
      "instance a: mooncake: alloc_in_same_node does nothing"),
@@ -241,7 +245,7 @@ CASES: list[tuple[str, str, Change, str]] = [
     ("error", "pool_keys", _instance(options={"tensor-parallel-size": 1, "data-parallel-size": 2}),
      "instance a has tensor-parallel-size 1, others with the same keys in the pool (m) have 2"),
     ("warning", "pool_keys", _instance(model="/other/m/"),
-     "instance a has model /other/m/, another /m; in the pool both are m"),
+     "instance a has model /other/m, another /m; in the pool both are m"),
     ("warning", "pool_keys", _set("settings.vllm_hash_seed", 7), "vllm_hash_seed is 7, and 0 on other hosts"),
     ("error", "operating_system", _set("seen.os", {"id": "arch", "id_like": None, "name": "Arch", "version": None}),
      "it runs Arch"),

@@ -20,6 +20,7 @@ GOOD: dict[str, Any] = {
     "release": "cpu",
     "master_address": "npu-01:50088",
     "is_alone": False,
+    "wait_seconds": 60,
 }
 
 # As mooncake_client 0.3.13 prints it.
@@ -76,16 +77,16 @@ def test_good_settings_have_no_problem(changed: dict[str, Any]) -> None:
         ({"address": "0.0.0.0"}, "store_node_address: 0.0.0.0 is an address to listen on"),
         ({"address": "127.0.0.1"}, "store_node_address: 127.0.0.1 is each host itself"),
         ({"address": "npu 03"}, "store_node_address: 'npu 03' is no host name"),
-        ({"port": 80}, "store_node_port: 80 is no number from 1024"),
-        ({"port": True}, "store_node_port: True is no number"),
-        ({"segment_size": "40G"}, "store_node_segment_size: '40G' is no size"),
+        ({"port": 80}, "store_node_port: is 80, expected a whole number from 1024"),
+        ({"port": True}, "store_node_port: is true, expected"),
+        ({"segment_size": "40G"}, "store_node_segment_size: is '40G', expected a size"),
         ({"segment_size": 40}, "store_node_segment_size: 40 is 40 bytes, expected at least 16 MiB"),
         ({"user": "root"}, "store_node_user: is root, but a store node runs unprivileged"),
         ({"root": "/tmp/mooncake"}, "mooncake_root: "),
         ({"flags": ["threads"]}, "store_node_flags: is a list"),
         ({"flags": {"port": 1}}, "store_node_flags.port: is set by the role. Fix: remove it; it is made from"),
         ({"flags": {"device_names": "a b"}}, "store_node_flags.device_names: 'a b' has a blank"),
-        ({"environment": "A=1"}, "store_node_environment: is a string"),
+        ({"environment": "A=1"}, "store_node_environment: is 'A=1', expected a dict"),
         ({"environment": {"KVCACHE_CONFIG": "1"}}, "store_node_environment: KVCACHE_CONFIG is set by the role"),
     ],
 )  # fmt: skip

@@ -72,18 +72,27 @@ def test_outside_of_the_pool_it_takes_no_memory_of_it() -> None:
 @pytest.mark.parametrize(
     ("item", "message"),
     [
-        (None, "vllm_instances[0]: empty: write a dict with name and model"),
-        ("a", "vllm_instances[0]: a text: write a dict"),
+        (None, "vllm_instances[0] is empty, expected a dict with name and model"),
+        ("a", "vllm_instances[0] is 'a', expected a dict"),
         ({"name": "a"}, "vllm_instances[0] (a): model is missing"),
-        ({**LEAST, "name": "A b"}, "name: write up to 32 small letters"),
+        (
+            {**LEAST, "name": "A b"},
+            "vllm_instances[0]: name is 'A b', expected up to 32 small letters",
+        ),
         ({**LEAST, "ports": 1}, "unknown key ports: known are buffer_size, devices"),
-        ({**LEAST, "port": 80}, "port 80 is no number from 1024 to 65535"),
-        ({**LEAST, "port": "8000x"}, "port '8000x' is no number"),
-        ({**LEAST, "port": True}, "port True is no number"),
-        ({**LEAST, "rpc_port": -1}, "rpc_port -1 is no number from 0"),
-        ({**LEAST, "devices": "0,1"}, "devices '0,1' is no list of NPU numbers, such as [0, 1]"),
+        (
+            {**LEAST, "port": 80},
+            "vllm_instances[0] (a): port is 80, expected a whole number from 1024 to 65535",
+        ),
+        ({**LEAST, "port": "8000x"}, "port is '8000x', expected a whole number"),
+        ({**LEAST, "port": True}, "port is true, expected a whole number"),
+        ({**LEAST, "rpc_port": -1}, "rpc_port is -1, expected a whole number from 0"),
+        (
+            {**LEAST, "devices": "0,1"},
+            "devices is '0,1', expected a list of NPU numbers, such as [0, 1]",
+        ),
         ({**LEAST, "devices": [0, "0"]}, "names one NPU twice"),
-        ({**LEAST, "segment_size": "40G"}, "segment_size: '40G' is no size"),
+        ({**LEAST, "segment_size": "40G"}, "segment_size is '40G', expected a size"),
         (
             {**LEAST, "segment_size": 1},
             "segment_size 1 is 1 bytes: write 0, or at least 16 MiB with its unit, such as 40GiB",
@@ -96,11 +105,11 @@ def test_outside_of_the_pool_it_takes_no_memory_of_it() -> None:
         ({**LEAST, "buffer_size": 1000}, "buffer_size 1000 is 1000 bytes: write at least 1 MiB"),
         (
             {**LEAST, "kv_role": "both"},
-            "kv_role 'both' is none of kv_both, kv_producer, kv_consumer",
+            "kv_role is 'both', expected one of kv_both, kv_producer, kv_consumer",
         ),
-        ({**LEAST, "on_lost_block": "x"}, "on_lost_block 'x' is none of recompute, fail"),
-        ({**LEAST, "pool": "yes"}, "pool 'yes' is neither true nor false"),
-        ({**LEAST, "options": ["x"]}, "options is a list: write a dict"),
+        ({**LEAST, "on_lost_block": "x"}, "on_lost_block is 'x', expected one of recompute, fail"),
+        ({**LEAST, "pool": "yes"}, "pool is 'yes', expected true or false, without quotes"),
+        ({**LEAST, "options": ["x"]}, "options is a list (['x']), expected a dict"),
         ({**LEAST, "options": {"--port": 1}}, "options: --port is set by port: write it there"),
         ({**LEAST, "options": {"api_key": "s"}}, "options: api_key is set by vllm_secrets"),
         ({**LEAST, "extra_config": {"lookup_rpc_port": 1}}, "lookup_rpc_port is set by rpc_port"),
@@ -121,7 +130,7 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
 
 @pytest.mark.parametrize("described", [{}, "x", None])
 def test_instances_are_a_list(described: Any) -> None:
-    with pytest.raises(InstanceError, match=r"vllm_instances is .*: write a list of instances"):
+    with pytest.raises(InstanceError, match=r"vllm_instances is .*, expected a list of instances"):
         read_all(described)
 
 
@@ -155,7 +164,7 @@ def test_something_else_that_is_wrong_hides_no_clash() -> None:
         "vllm_instances[0] (a): model is missing",
         "both have port 8000",
         "both claim NPU 1",
-        "vllm_instances[2] (c): port 'x' is no number",
+        "vllm_instances[2] (c): port is 'x', expected",
     ):
         assert words in str(told.value)
 
@@ -163,8 +172,11 @@ def test_something_else_that_is_wrong_hides_no_clash() -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"model": 7}, "model 7 is a number: give the path"),
-        ({"segment_size": 4}, "segment_size 4 is 4 bytes: write 0, or at least 16 MiB with its unit"),
+        ({"model": 7}, "model is 7, expected the path"),
+        (
+            {"segment_size": 4},
+            "segment_size 4 is 4 bytes: write 0, or at least 16 MiB with its unit",
+        ),
     ],
 )
 def test_what_can_hardly_be_meant(given: dict[str, Any], words: str) -> None:
