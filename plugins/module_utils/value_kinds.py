@@ -71,11 +71,11 @@ def problem(where: str, value: Any, kind: Kind, secret: bool = False) -> str:
 
 
 def problems(values: Mapping[Any, Any], kinds: Mapping[str, Kind], prefix: str = "") -> list[str]:
-    """A problem for each value that is not of the kind that the table has for its key."""
+    """A problem for each value that is not of the kind that the table has for its key. Keys are for `key_problems`."""
     found = [
         problem(f"{prefix}{key}", value, kinds[key])
         for key, value in values.items()
-        if isinstance(key, str) and key in kinds
+        if isinstance(key, str) and _KEY.match(key) and key in kinds
     ]
     return [each for each in found if each]
 

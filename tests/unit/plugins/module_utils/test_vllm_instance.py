@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from ansible_collections.kvcache.ascend.plugins.module_utils.vllm_instance import (
     InstanceError,
+    item_problems,
     read_all,
 )
 
@@ -183,3 +184,25 @@ def test_what_can_hardly_be_meant(given: dict[str, Any], words: str) -> None:
     with pytest.raises(InstanceError) as told:
         read_all([{**LEAST, **given}])
     assert words in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "model"),
+    [("/models/m/", "/models/m"), ("/models/m//", "/models/m"), ("org/m/", "org/m"), ("/", "/")],
+)
+def test_a_slash_at_the_end_makes_no_other_model(given: str, model: str) -> None:
+    (made,) = read_all([{**LEAST, "model": given}])
+    assert made.model == model
+
+
+def test_a_name_of_digits_is_a_name() -> None:
+    (made,) = read_all([{**LEAST, "name": 7, "served_name": 72}])
+    assert (made.name, made.served_name) == ("7", "72")
+
+
+def test_a_key_that_is_no_name_is_told_in_one_line() -> None:
+    found = item_problems({**LEAST, "mooncake": {"\n": {False: 1}}})
+    assert found == [
+        "mooncake: the name '\\n' is a text, expected a name without blanks (YAML reads on, off, yes and no as "
+        "truth values: write them in quotes)"
+    ]
