@@ -8,7 +8,11 @@ import json
 import re
 from typing import Any, Mapping, Sequence
 
-from ansible_collections.kvcache.ascend.plugins.module_utils import evaluate_results, sizes
+from ansible_collections.kvcache.ascend.plugins.module_utils import (
+    evaluate_results,
+    sizes,
+    vllm_instance,
+)
 
 AS_IT_IS = "as it is"
 STARTS = ("auto", "reset", "warmup")
@@ -52,20 +56,17 @@ def _caching_problems(asked: Mapping[str, Any]) -> list[str]:
     base = instance_of(asked)
     fix = "prefix caching is off, so that the instance's own cache keeps nothing. Fix: remove it from the options."
     return [
-        f"{each['name']}: {name} is {options[name]!r}: {fix}"
+        f"{each['name']}: {name} is {value!r}: {fix}"
         for each in asked["variants"] or [{"name": f"instance {base.get('name')}"}]
-        for options in [_options(asked, changed(base, each.get("instance") or {}))]
-        for name in options
-        if (str(name).replace("_", "-"), str(options[name]).lower()) in CACHING_OFF
+        for instance in _read(asked, changed(base, each.get("instance") or {}))
+        for name, value in instance.options.items()
+        if (name, str(value).lower()) in CACHING_OFF
     ]
 
 
-def _options(asked: Mapping[str, Any], instance: Mapping[str, Any]) -> dict[str, Any]:
-    """All options of an instance; whether they can be read is for the role vllm to say."""
-    given = (asked["options"], instance.get("options"))
-    return {
-        key: value for each in given if isinstance(each, Mapping) for key, value in each.items()
-    }
+def _read(asked: Mapping[str, Any], described: Mapping[str, Any]) -> list[vllm_instance.Instance]:
+    """The instance as the role vllm reads it; none when it can't, which is for that role to say."""
+    return vllm_instance.read([described], asked["options"])[0]
 
 
 def _documents_problems(documents: Any) -> list[str]:

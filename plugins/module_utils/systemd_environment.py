@@ -11,11 +11,15 @@ from ansible_collections.kvcache.ascend.plugins.module_utils import value_kinds
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
+def is_name(name: Any) -> bool:
+    return isinstance(name, str) and NAME.fullmatch(name) is not None
+
+
 def problems(environment: dict[str, Any], reserved: list[str]) -> list[str]:
     """Return which variables can't be written, or belong to the role (`reserved`); each with a fix."""
     found = []
     for name, value in environment.items():
-        if not isinstance(name, str) or not NAME.fullmatch(name):
+        if not is_name(name):
             found.append(f"{name!r} is not the name of an environment variable. Fix: correct it.")
         elif name in reserved:
             found.append(f"{name} is set by the role itself. Fix: remove it.")

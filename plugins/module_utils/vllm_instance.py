@@ -25,7 +25,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Mapping
 
-from ansible_collections.kvcache.ascend.plugins.module_utils import sizes, value_kinds
+from ansible_collections.kvcache.ascend.plugins.module_utils import (
+    sizes,
+    systemd_environment,
+    value_kinds,
+)
 from ansible_collections.kvcache.ascend.plugins.module_utils.value_kinds import Kind
 
 KV_ROLES = ("kv_both", "kv_producer", "kv_consumer")
@@ -65,8 +69,6 @@ OPTION_KINDS: dict[str, Kind] = dict.fromkeys(
 )
 """Options with which the collection counts; the others may be whatever JSON can hold, vLLM knows what they mean."""
 
-VARIABLE = value_kinds.matching("[A-Za-z_][A-Za-z0-9_]*", "the name of a variable")
-
 _CLAIMS = ("port", "rpc_port", "devices", "pool")
 
 # Keys of kv_connector_extra_config that are made from rpc_port; the name depends on the version.
@@ -87,11 +89,7 @@ _SECRETS = ("TOKEN", "API_KEY", "PASSWORD", "SECRET")
 
 
 class InstanceError(ValueError):
-    """Descriptions of instances are wrong; each of `problems` says where, what was given and what is expected."""
-
-    def __init__(self, problems: list[str]) -> None:
-        super().__init__("; ".join(problems))
-        self.problems = problems
+    """Descriptions of instances are wrong; the message says of each where, what was given and what is expected."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +156,7 @@ def read_all(described: Any, common_options: Mapping[str, Any] | None = None) ->
     """Every instance of a host; InstanceError lists all that is wrong with any of them, and with the common options."""
     instances, problems = read(described, common_options)
     if problems:
-        raise InstanceError(problems)
+        raise InstanceError("; ".join(problems))
     return instances
 
 
@@ -335,7 +333,7 @@ def environment_problems(where: str, variables: Any, are_secret: bool = False) -
         value_kinds.problem(
             f"{where}: {name}", value, value_kinds.PLAIN, are_secret or _is_secret(name)
         )
-        if VARIABLE.accepts(name)
+        if systemd_environment.is_name(name)
         else f"{where}: {value_kinds.given(name)} is no name of a variable"
         for name, value in variables.items()
     ]

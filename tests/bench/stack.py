@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from measure import ROOT, ratio, show
+
 sys.path.insert(0, str(ROOT / "collections"))
 
 from ansible_collections.kvcache.ascend.plugins.filter.python_stack import plan
@@ -108,13 +108,10 @@ def main() -> None:
         for installer, taken in times.items():
             taken.append(install_seconds(wanted, installer))
     for installer, taken in times.items():
-        low, middle, high = min(taken), statistics.median(taken), max(taken)
-        print(
-            f"stack by {installer:<4} min {low:6.1f} s   median {middle:6.1f} s   max {high:6.1f} s"
-        )
-    ratio = statistics.median(times["pip"]) / statistics.median(times["uv"])
+        show(f"stack by {installer}", taken)
+    times_uv = ratio(times["pip"], times["uv"])
     print(
-        f"{len(packages)} packages from the same folder into memory: pip takes {ratio:.1f} times as long as uv"
+        f"{len(packages)} packages from the same folder into memory: pip takes {times_uv:.1f} times as long as uv"
     )
 
 

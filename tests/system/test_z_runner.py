@@ -152,7 +152,7 @@ def test_drift_of_a_host_under_limit_is_none_after_site(runner: Path) -> None:
 
 
 def test_rollback_switches_to_what_is_there_and_refuses_what_is_not(runner: Path) -> None:
-    """The build that was named stands in the way of none that the hosts have."""
+    """To a build that was copied under another name, and to one that nobody has."""
     used = {host: build_in_use(host) for host in ("sys-1", "sys-2")}
     older = f"{used['sys-1']}-older"
     for host, name in used.items():

@@ -42,6 +42,14 @@ def test_what_is_right_has_no_problem() -> None:
     assert evaluate_input.problems(asked(variants=VARIANTS)) == []
 
 
+def test_an_option_is_the_same_however_it_is_spelled() -> None:
+    on = {"name": "on", "instance": {"options": {"enable-prefix-caching": True}}}
+    found = evaluate_input.problems(
+        asked(options={"--enable_prefix_caching": False}, variants=[on])
+    )
+    assert found == []
+
+
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
@@ -64,6 +72,10 @@ def test_what_is_right_has_no_problem() -> None:
                 ]
             },
             "x: no-enable-prefix-caching is 'true': prefix caching is off",
+        ),
+        (
+            {"options": {"--no-enable-prefix-caching": True}},
+            "instance a: no-enable-prefix-caching is True: prefix caching is off",
         ),
         ({"instances": []}, "npu-1 has no instance. Fix: describe one in vllm_instances."),
         ({"instance": "c"}, "evaluate_instance is 'c', and npu-1 has a, b. Fix: name one"),
