@@ -9,7 +9,7 @@ TESTBED := tests/testbed/testbed
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 SCENARIOS ?= $(filter-out shared,$(notdir $(patsubst %/,%,$(wildcard molecule/*/))))
 
-.PHONY: help demo demo-down test plan-test tools lint units masters package awx sanity system molecule failures bench docs lock clean
+.PHONY: help demo demo-down test plan-test tools lint units masters package awx sanity system molecule failures demo-failures bench docs lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
@@ -28,7 +28,7 @@ plan-test:
 
 test: plan-test tools ## everything, two at a time (JOBS=1: one after the other); needs root, for the test hosts
 	$(TESTBED) prepare
-	tests/tools/side_by_side system-pool $(SCENARIOS:%=molecule-%) system-python_stack system-source sanity units lint package awx masters
+	tests/tools/side_by_side system-pool demo-failures $(SCENARIOS:%=molecule-%) system-python_stack system-source sanity units lint package awx masters
 	@echo "make test: all passed"
 
 tools: ## install the tools into .venv
@@ -78,6 +78,11 @@ molecule-%: tools
 
 failures: tools ## what happens when the master, a store node, an instance fail, on the hosts of "make demo"
 	pytest -vv --capture=no tests/failures
+
+demo-failures: tools ## "make demo", "make failures" and "make demo-down"
+	tests/testbed/demo up
+	pytest -vv --capture=no tests/failures
+	tests/testbed/demo down
 
 bench: tools ## how long things take, on the hosts of "make demo"; BENCH="npus" for some subjects
 	tests/tools/bench $(BENCH)

@@ -8,6 +8,7 @@ from typing import Any, Mapping
 
 from ansible_collections.kvcache.ascend.plugins.module_utils import (
     evaluate_answer,
+    evaluate_files,
     evaluate_input,
     evaluate_report,
     evaluate_results,
@@ -37,12 +38,11 @@ def answer(plan: Mapping[str, Any], results: str, known: Mapping[str, Any]) -> d
 
 
 def probe(results: str, metrics: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a single document has shown: its seconds, its tokens, and whether prefix caching is on."""
+    """Return what a single document has shown: its seconds and its tokens."""
     record = evaluate_results.parse(results)[-1]
     return {
         "request_seconds": record["rounds"][0]["seconds"],
         "document_tokens": evaluate_results.document_tokens(record, metrics),
-        "prefix_caching": evaluate_results.prefix_caching(record),
     }
 
 
@@ -56,5 +56,7 @@ class FilterModule:
             "evaluate_estimate": evaluate_input.estimate,
             "evaluate_probe": probe,
             "evaluate_probe_problems": evaluate_input.probe_problems,
+            "evaluate_results_problem": evaluate_files.results_problem,
+            "evaluate_config_problem": evaluate_files.config_problem,
             "evaluate_answer": answer,
         }

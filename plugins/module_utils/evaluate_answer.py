@@ -48,7 +48,6 @@ def _variant(
         "pool": variant["pool"],
         "ranks": ranks,
         "rows": [evaluate_results.row(each, known["metrics"]) for each in measured],
-        "prefix_caching": evaluate_results.prefix_caching(first),
         "document_tokens": tokens or int(known["document_tokens"]),
         "concurrency": int(known["concurrency"]),
         "cache_tokens": evaluate_results.cache_tokens(first) or int(known["kv_cache_tokens"]),

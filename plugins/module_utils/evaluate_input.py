@@ -21,6 +21,8 @@ LENGTH_TOLERANCE = 0.02
 
 LEAST = {"rounds": 2, "document_tokens": 1, "output_tokens": 1, "concurrency": 1, "warmups": 0}
 _MERGED = ("options", "env", "extra_config", "mooncake")
+_FIXED = ("name", "port", "host", "served_name", "model")
+"""What a variant may not change of an instance: where it is asked and for what, and what documents and plan are made for."""
 CACHING_OFF = {("enable-prefix-caching", "false"), ("no-enable-prefix-caching", "true")}
 DEV_MODE = {"VLLM_SERVER_DEV_MODE": "1"}
 """Lets an instance empty its caches over HTTP; set while a variant of it is measured."""
@@ -38,10 +40,9 @@ def problems(asked: Mapping[str, Any]) -> list[str]:
         found.append(f"evaluate_start is {asked['start']!r}. Fix: give one of {', '.join(STARTS)}.")
     if not asked["instances"]:
         return [*found, f"{asked['host']} has no instance. Fix: describe one in vllm_instances."]
-    if not isinstance(asked["instances"], list) or not all(
-        isinstance(each, Mapping) for each in asked["instances"]
-    ):
-        return [*found, "vllm_instances is no list of dicts. Fix: write it as docs/vllm.md has it."]
+    wrong = vllm_instance.read(asked["instances"], asked["options"])[1]
+    if wrong:
+        return [*found, *(f"{text}. Fix: correct it." for text in wrong)]
     names = [str(each.get("name")) for each in asked["instances"]]
     if asked["instance"] and asked["instance"] not in names:
         found.append(
@@ -98,9 +99,10 @@ def _variant_problems(variants: Any) -> list[str]:
         changes = each.get("instance") or {}
         if not isinstance(changes, Mapping):
             found.append(f"{where} ({each['name']}): instance is no dict. {fix}")
-        elif {"name", "port", "host", "served_name"} & set(changes):
+        elif set(_FIXED) & set(changes):
+            fixed = ", ".join(name for name in _FIXED if name in changes)
             found.append(
-                f"{where} ({each['name']}): name, port, host and served_name stay as they are. Fix: remove them."
+                f"{where} ({each['name']}): {fixed}: a variant can't change that. Fix: remove it."
             )
     twice = sorted({name for name in names if names.count(name) > 1})
     return [*found, *(f"two variants are named {name}. Fix: rename one." for name in twice)]
@@ -206,11 +208,6 @@ def probe_problems(
 ) -> list[str]:
     """Why a measurement would not mean what it is asked for, or would take too long, by what one document has shown."""
     found = []
-    if not probe["prefix_caching"]:
-        found.append(
-            "prefix caching is off, so that the instance's own cache keeps nothing. "
-            "Fix: remove enable-prefix-caching: false from its options."
-        )
     counted = probe["document_tokens"]
     if counted is not None and abs(counted / document_tokens - 1) > LENGTH_TOLERANCE:
         found.append(

@@ -19,6 +19,10 @@ FIXES = (
         "has no load generator",
         "install the stack there (python_stack.yml), or correct evaluate_stack",
     ),
+    (
+        "prefix caching is off",
+        "see why in the instance's journal, and correct its options",
+    ),
     ("can not empty its caches", "give evaluate_start: warmup, or measure variants"),
     (
         "requests of round",

@@ -113,10 +113,6 @@ def cache_tokens(record: Mapping[str, Any]) -> int | None:
     return int(numbers[0]) * int(numbers[1])
 
 
-def prefix_caching(record: Mapping[str, Any]) -> bool:
-    return cache_config(record).get("enable_prefix_caching", "True") != "False"
-
-
 def pool_capacity(record: Mapping[str, Any]) -> int | None:
     """Bytes of the whole pool, as the master told them; None when it was not asked."""
     value = prometheus_text.parse("\n".join(record["master"])).value(CAPACITY)

@@ -135,8 +135,6 @@ def causes(variant: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> lis
     errors = sum(each["errors"] for each in rounds)
     if errors:
         found.append(f"{errors} requests failed, their documents may not be in the cache")
-    if not variant["prefix_caching"]:
-        found.append("prefix caching is off: the instance's own cache keeps nothing")
     if variant["pool"] and not any(each["pool"] for each in rounds if each["pool"] is not None):
         found.append("nothing came from the pool: see the instance's log, and verify.yml")
     if any(not _is_exact(each, variant["document_tokens"]) for each in rounds):

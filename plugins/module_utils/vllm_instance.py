@@ -85,8 +85,6 @@ _OPTIONS_OF_FIELDS = {
     "api-key": "vllm_secrets",
 }
 
-_SECRETS = ("TOKEN", "API_KEY", "PASSWORD", "SECRET")
-
 
 class InstanceError(ValueError):
     """Descriptions of instances are wrong; the message says of each where, what was given and what is expected."""
@@ -303,7 +301,11 @@ def _options_problems(where: str, options: Any) -> list[str]:
         spellings[name] = given
         kind = OPTION_KINDS.get(name, value_kinds.JSON)
         if value is not None:
-            found.append(value_kinds.problem(f"{where}: {given}", value, kind, _is_secret(name)))
+            found.append(
+                value_kinds.problem(
+                    f"{where}: {given}", value, kind, systemd_environment.is_secret(name)
+                )
+            )
     return [each for each in found if each]
 
 
@@ -329,20 +331,7 @@ def environment_problems(where: str, variables: Any, are_secret: bool = False) -
     """Names and values that no environment can have. Of a secret, its value is not repeated."""
     if not isinstance(variables, Mapping):
         return []
-    found = [
-        value_kinds.problem(
-            f"{where}: {name}", value, value_kinds.PLAIN, are_secret or _is_secret(name)
-        )
-        if systemd_environment.is_name(name)
-        else f"{where}: {value_kinds.given(name)} is no name of a variable"
-        for name, value in variables.items()
-    ]
-    return [each for each in found if each]
-
-
-def _is_secret(name: str) -> bool:
-    """Whether the value of this name is better not repeated in a message."""
-    return name.upper().replace("-", "_").endswith(_SECRETS)
+    return [f"{where}: {text}" for text in systemd_environment.unwritable(variables, are_secret)]
 
 
 def _clashes(instances: list[Instance]) -> list[str]:

@@ -16,6 +16,7 @@ from typing import Any, Mapping
 from ansible_collections.kvcache.ascend.plugins.module_utils import (
     finding,
     service_settings,
+    systemd_environment,
     value_kinds,
     vllm_config,
     vllm_instance,
@@ -122,7 +123,7 @@ def _instance_problems(instance: Instance, settings: Mapping[str, Any]) -> list[
     found += [
         f"{name} is a secret, and would be readable by all. Fix: write it in vllm_secrets."
         for name in instance.env
-        if name in secrets or name.endswith(("_TOKEN", "_API_KEY", "_PASSWORD"))
+        if name in secrets or systemd_environment.is_secret(name)
     ]
     found = [f"env: {text}" for text in found]
     found += [

@@ -22,6 +22,9 @@ ADDRESS = {"demo-1": f"{PREFIX}.11", "demo-2": f"{PREFIX}.12"}
 UNIT = "vllm@a"
 BLOCK = 128
 """Tokens of a block of vLLM's CPU build; the last token of a prompt is always computed."""
+TOKENS = 1031
+STORED = "master_batch_put_end_items_total"
+"""The master's counter of objects that are there in full."""
 
 
 def note(text: str) -> None:
@@ -47,7 +50,7 @@ def prompt(seed: str, tokens: int) -> list[int]:
     return [chance.randrange(3, 333) for word in range(tokens)]
 
 
-def complete(host: str, seed: str, tokens: int = 1031, seconds: float = 60) -> float:
+def complete(host: str, seed: str, tokens: int = TOKENS, seconds: float = 60) -> float:
     """Send a prompt; return the seconds until its first token. Raises OSError when it is not answered."""
     body = json.dumps({"model": "tiny", "prompt": prompt(seed, tokens), "max_tokens": 1})
     request = urllib.request.Request(
@@ -69,7 +72,7 @@ def sources(host: str) -> dict[str, int]:
     return found
 
 
-def ask(host: str, seed: str, tokens: int = 1031) -> Answer:
+def ask(host: str, seed: str, tokens: int = TOKENS) -> Answer:
     """Send a prompt, and count where its tokens came from."""
     before = sources(host)
     seconds = complete(host, seed, tokens)
@@ -79,6 +82,14 @@ def ask(host: str, seed: str, tokens: int = 1031) -> Answer:
         for name in ("local_compute", "local_cache_hit", "external_kv_transfer")
     )
     return Answer(round(seconds, 2), computed, local, pool)
+
+
+def share(host: str, seed: str) -> Answer:
+    """Send a prompt that is in no cache; return when the pool has its blocks, which are written after the answer."""
+    before = of_the_pool(STORED)
+    answer = ask(host, seed)
+    until(lambda: of_the_pool(STORED) >= before + TOKENS // BLOCK, 30)
+    return answer
 
 
 def of_the_pool(name: str) -> int:

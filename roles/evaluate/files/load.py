@@ -76,6 +76,12 @@ def can_reset(plan: dict[str, Any]) -> bool:
     return not plan["pool"] or "reset_external" in known
 
 
+def cache_config(plan: dict[str, Any]) -> list[str]:
+    """Return the line of the metrics that tells how the instance's own cache is set up."""
+    lines = fetch(f"{plan['url']}/metrics").splitlines()
+    return [line for line in lines if line.startswith("vllm:cache_config_info")]
+
+
 def known_options(serve: Any) -> tuple[Any, set[str]]:
     try:
         from vllm.utils.argparse_utils import FlexibleArgumentParser  # noqa: PLC0415
@@ -162,11 +168,7 @@ def one_step(plan: dict[str, Any], generate: Generate, documents: int, reset: bo
         "variant": plan["variant"],
         "documents": documents,
         "start": "reset" if reset else f"{plan['warmups']} passes discarded",
-        "config": [
-            line
-            for line in fetch(f"{plan['url']}/metrics").splitlines()
-            if line.startswith("vllm:cache_config_info")
-        ],
+        "config": cache_config(plan),
         "master": master(plan),
         "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "rounds": rounds,
@@ -200,6 +202,8 @@ def main() -> None:
     print("progress: 0 the load generator is loading", flush=True)
     try:
         generate = generator()
+        if plan["needs_caching"] and 'enable_prefix_caching="False"' in "".join(cache_config(plan)):
+            raise Failed("prefix caching is off: the instance's own cache keeps nothing")
         if plan["start"] == "reset" and not can_reset(plan):
             raise Failed(
                 "the instance can not empty its caches: VLLM_SERVER_DEV_MODE is not set, or this vLLM is too old for it"

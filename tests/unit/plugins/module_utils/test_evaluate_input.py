@@ -60,7 +60,14 @@ def test_an_option_is_the_same_however_it_is_spelled() -> None:
         ({"documents": [10, 10]}, "does not grow"),
         ({"documents": [10, "x"]}, "holds what is no number"),
         ({"start": "cold"}, "evaluate_start is 'cold'. Fix: give one of auto, reset, warmup."),
-        ({"instances": "a"}, "vllm_instances is no list of dicts. Fix: "),
+        (
+            {"instances": "a"},
+            "vllm_instances is 'a', expected a list of instances. Fix: correct it.",
+        ),
+        (
+            {"instances": [*INSTANCES, {"name": "c", "model": "/m", "port": "x"}]},
+            "vllm_instances[2] (c): port is 'x'",
+        ),
         (
             {"options": {"enable-prefix-caching": False}},
             "instance a: enable-prefix-caching is False: prefix caching is off",
@@ -83,7 +90,10 @@ def test_an_option_is_the_same_however_it_is_spelled() -> None:
         ({"variants": [{}]}, "evaluate_variants[0] has no name"),
         ({"variants": [{"name": "x", "segment_size": 1}]}, "unknown key segment_size"),
         ({"variants": [{"name": "x", "instance": []}, {"name": "x"}]}, "two variants are named x"),
-        ({"variants": [{"name": "x", "instance": {"port": 1}}]}, "stay as they are"),
+        (
+            {"variants": [{"name": "x", "instance": {"port": 1, "model": "/n", "pool": False}}]},
+            "evaluate_variants[0] (x): port, model: a variant can't change that. Fix: remove it.",
+        ),
     ],
 )
 def test_each_bad_input_is_told_once(changes: dict[str, Any], told: str) -> None:
@@ -160,13 +170,12 @@ def test_durations_are_written_as_people_say_them(seconds: float, text: str) -> 
 @pytest.mark.parametrize(
     ("probe", "told"),
     [
-        ({"prefix_caching": False}, "prefix caching is off"),
         ({"document_tokens": 1200}, "a document has 1200 tokens, and 1031 were asked for"),
         ({"request_seconds": 1000.0}, "more than the 4 hours of evaluate_max_hours"),
     ],
 )
 def test_a_measurement_that_means_nothing_is_refused(probe: dict[str, Any], told: str) -> None:
-    good = {"prefix_caching": True, "document_tokens": 1033, "request_seconds": 1.0}
+    good = {"document_tokens": 1033, "request_seconds": 1.0}
     plan = evaluate_input.make(asked(), "")
     assert evaluate_input.probe_problems(plan, good, 1031, 4) == []
     assert told in evaluate_input.probe_problems(plan, {**good, **probe}, 1031, 4)[0]

@@ -84,8 +84,9 @@ def _load() -> Any:
 class Instance:
     """What the program reads of an instance, over HTTP; what it was asked is in `asked`."""
 
-    def __init__(self) -> None:
+    def __init__(self, config: str = CONFIG) -> None:
         self.asked: list[str] = []
+        self.config = config
         self.metrics = exposition(0, 0, 0)
         self.paths: dict[str, Any] = {
             "/reset_prefix_cache": {"post": {"parameters": [{"name": "reset_external"}]}}
@@ -97,7 +98,7 @@ class Instance:
         if method == "POST":
             self.asked.append(path)
         body = {
-            "/metrics": f"{CONFIG}\n{self.metrics}\nmaster_total_capacity_bytes 1048576",
+            "/metrics": f"{self.config}\n{self.metrics}\nmaster_total_capacity_bytes 1048576",
             "/openapi.json": json.dumps({"paths": self.paths}),
         }.get(path, "{}")
         connection.sendall(
@@ -122,6 +123,7 @@ def plan(port: int, **changes: Any) -> dict[str, Any]:
         "seed": "s",
         "pool": True,
         "metrics": names,
+        "needs_caching": True,
         **changes,
     }
 
@@ -226,6 +228,27 @@ def test_steps_that_are_done_are_kept_when_a_later_one_fails(
         assert run_program(load, monkeypatch, tmp_path, {**wanted, "documents": [12]}) == ""
     assert [each["documents"] for each in evaluate_results.parse(results.read_text())] == [4, 12]
     assert evaluate_job.progress(capsys.readouterr().out) == {"done": 1, "what": "done"}
+
+
+@pytest.mark.parametrize(("needs_caching", "documents"), [(True, []), (False, [4])])
+def test_an_instance_that_caches_no_prefixes_is_measured_only_when_that_does_not_matter(
+    load: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    needs_caching: bool,
+    documents: list[int],
+) -> None:
+    instance = Instance(CONFIG.replace('"True"', '"False"'))
+    monkeypatch.setattr(load, "generator", lambda: generate_for(instance, []))
+    results = tmp_path / "results.jsonl"
+    results.touch()
+    with serve(instance.answer) as port:
+        wanted = plan(port, documents=[4], start="auto", results=str(results))
+        told = run_program(load, monkeypatch, tmp_path, {**wanted, "needs_caching": needs_caching})
+    assert [each["documents"] for each in evaluate_results.parse(results.read_text())] == documents
+    assert told.startswith("failed: prefix caching is off") is needs_caching
+    fixed = "see why in the instance's journal" in evaluate_job.failure(told, 1, ROOM)
+    assert fixed is needs_caching
 
 
 def test_an_instance_that_shall_empty_its_caches_and_can_not_is_told(

@@ -8,7 +8,7 @@ import statistics
 
 import pytest
 from ansible_collections.kvcache.ascend.plugins.module_utils import evaluate_results
-from evaluations import CONFIG, METRICS, one_round, step
+from evaluations import METRICS, one_round, step
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -55,11 +55,8 @@ def test_what_the_instance_and_the_master_tell_is_read() -> None:
     record = json.loads(step(VARIANT, 4, "pool", capacity=1 << 26))
     assert evaluate_results.cache_tokens(record) == 56 * 128
     assert evaluate_results.pool_capacity(record) == 1 << 26
-    assert evaluate_results.prefix_caching(record)
     assert evaluate_results.document_tokens(record, METRICS) == 1031
-    off = {**record, "config": [CONFIG.replace('"True"', '"False"')], "master": []}
-    assert not evaluate_results.prefix_caching(off)
-    assert evaluate_results.pool_capacity(off) is None
+    assert evaluate_results.pool_capacity({**record, "master": []}) is None
     assert evaluate_results.cache_tokens({**record, "config": []}) is None
 
 

@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
-        ("A B", "1", "is not the name of an environment variable"),
-        ("", "1", "is not the name of an environment variable"),
+        ("A B", "1", "'A B' is no name of a variable"),
+        ("", "1", "an empty text is no name of a variable"),
+        (True, "1", "true is no name of a variable"),
         ("KVCACHE_CONFIG", "1", "is set by the role itself"),
-        ("A", "1\nKVCACHE_CONFIG=2", "has a line break"),
+        ("A", "1\nKVCACHE_CONFIG=2", "A is a text, expected a text of one line, or a number"),
     ],
 )
 def test_what_can_not_be_written_is_named(name: str, value: str, words: str) -> None:
