@@ -11,6 +11,7 @@ from typing import Any, Mapping, Sequence
 from ansible_collections.kvcache.ascend.plugins.module_utils import (
     evaluate_results,
     sizes,
+    value_kinds,
     vllm_instance,
 )
 
@@ -24,6 +25,9 @@ _MERGED = ("options", "env", "extra_config", "mooncake")
 _FIXED = ("name", "port", "host", "served_name", "model")
 """What a variant may not change of an instance: where it is asked and for what, and what documents and plan are made for."""
 CACHING_OFF = {("enable-prefix-caching", "false"), ("no-enable-prefix-caching", "true")}
+VARIANT_NAME = value_kinds.matching(
+    r"[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*", "a text of one line", numbers=True
+)
 DEV_MODE = {"VLLM_SERVER_DEV_MODE": "1"}
 """Lets an instance empty its caches over HTTP; set while a variant of it is measured."""
 
@@ -89,13 +93,19 @@ def _variant_problems(variants: Any) -> list[str]:
     found, names = [], []
     for position, each in enumerate(variants):
         where = f"evaluate_variants[{position}]"
-        if not isinstance(each, Mapping) or not str(each.get("name") or "").strip():
+        if not isinstance(each, Mapping) or "name" not in each:
             found.append(f"{where} has no name. {fix}")
+            continue
+        wrong = value_kinds.problem(f"{where}: name", each["name"], VARIANT_NAME)
+        if wrong:
+            found.append(f"{wrong}. {fix}")
             continue
         names.append(str(each["name"]))
         strange = sorted(set(each) - {"name", "instance"}, key=str)
         if strange:
-            found.append(f"{where} ({each['name']}): unknown key {', '.join(strange)}. {fix}")
+            found.append(
+                f"{where} ({each['name']}): unknown key {', '.join(map(value_kinds.key_text, strange))}. {fix}"
+            )
         changes = each.get("instance") or {}
         if not isinstance(changes, Mapping):
             found.append(f"{where} ({each['name']}): instance is no dict. {fix}")

@@ -63,6 +63,15 @@ def given(value: Any) -> str:
     return shown if isinstance(value, (str, int, float)) else f"{words(value)} ({shown})"
 
 
+def is_key(key: Any) -> bool:
+    return isinstance(key, str) and _KEY.match(key) is not None
+
+
+def key_text(key: Any) -> str:
+    """A key in a message: the name itself, and of what is no name what was given."""
+    return str(key) if is_key(key) else given(key)
+
+
 def problem(where: str, value: Any, kind: Kind, secret: bool = False) -> str:
     """What `where` is and what was expected; empty when it is of this kind. The content of a secret is not told."""
     if kind.accepts(value):
@@ -75,7 +84,7 @@ def problems(values: Mapping[Any, Any], kinds: Mapping[str, Kind], prefix: str =
     found = [
         problem(f"{prefix}{key}", value, kinds[key])
         for key, value in values.items()
-        if isinstance(key, str) and _KEY.match(key) and key in kinds
+        if is_key(key) and key in kinds
     ]
     return [each for each in found if each]
 
@@ -86,7 +95,7 @@ def key_problems(where: str, values: Mapping[Any, Any]) -> list[str]:
         f"{where}: the name {given(key)} is {words(key)}, expected a name without blanks (YAML reads on, off, yes and no as "
         "truth values: write them in quotes)"
         for key in values
-        if not (isinstance(key, str) and _KEY.match(key))
+        if not is_key(key)
     ]
 
 

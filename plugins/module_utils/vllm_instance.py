@@ -226,7 +226,7 @@ def item_problems(item: Any) -> list[str]:
         kind = Kind("a dict with name and model", value_kinds.DICT.accepts)
         return [value_kinds.problem("", item, kind).strip()]
     found = [
-        f"unknown key {value_kinds.given(key) if not isinstance(key, str) else key}: known are {', '.join(sorted(KINDS))}"
+        f"unknown key {value_kinds.key_text(key)}: known are {', '.join(sorted(KINDS))}"
         for key in sorted(set(item) - set(KINDS), key=str)
     ]
     found += [
@@ -290,7 +290,7 @@ def _options_problems(where: str, options: Any) -> list[str]:
     found = value_kinds.key_problems(where, options)
     spellings: dict[str, str] = {}
     for given, value in options.items():
-        if not isinstance(given, str):
+        if not value_kinds.is_key(given):
             continue
         name = option_name(given)
         if name in _OPTIONS_OF_FIELDS:

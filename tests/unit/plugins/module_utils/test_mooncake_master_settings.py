@@ -70,7 +70,10 @@ def test_good_settings_have_no_problem(changed: dict[str, Any]) -> None:
             {"environment": "A=1"},
             "mooncake_master_environment: is 'A=1', expected a dict",
         ),
-        ({"environment": {"A B": 1}}, "mooncake_master_environment: 'A B' is no name of a variable"),
+        (
+            {"environment": {"A B": 1}},
+            "mooncake_master_environment: 'A B' is no name of a variable",
+        ),
         (
             {"writable_paths": "/a"},
             "mooncake_master_writable_paths: is '/a', expected a list",
