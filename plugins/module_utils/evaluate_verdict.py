@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 import statistics
 from typing import Any, Mapping, Sequence
 
@@ -20,8 +19,8 @@ FIRST_ROUND_SHARE = 0.05
 def knee_by_ttft(rows: Sequence[Mapping[str, Any]]) -> Knee:
     """Where the mean TTFT of the last round leaves that of a hit for that of a recompute, which the first round tells.
 
-    A hit in the pool takes longer than one in the instance's own cache, and is one all the same: the border lies between
-    the fastest step and a recompute, as many times above the one as below the other.
+    A hit in the pool takes longer than one in the instance's own cache, and is one all the same: the border is what a step
+    takes of which half is found as fast as in the fastest step, and the other half computed.
     """
     last = [each["rounds"][-1]["mean"] for each in rows]
     hit = min(last)
@@ -30,7 +29,7 @@ def knee_by_ttft(rows: Sequence[Mapping[str, Any]]) -> Knee:
         return Knee(None, rows[0]["documents"])
     last_held = None
     for each, seconds in zip(rows, last):
-        if seconds > math.sqrt(hit * recompute):
+        if seconds > HELD_SHARE * hit + (1 - HELD_SHARE) * recompute:
             return Knee(last_held, each["documents"])
         last_held = each["documents"]
     return Knee(last_held, None)

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -15,11 +17,18 @@ from pathlib import Path
 from typing import Any, Callable, Iterator
 
 from ansible_collections.kvcache.ascend.plugins.module_utils import prometheus_text
-from ansible_collections.kvcache.ascend.tests.system.conftest import PREFIX, ROOT, Run, on_host
+from ansible_collections.kvcache.ascend.tests.system.conftest import (
+    PREFIX,
+    ROOT,
+    RUN_SECONDS,
+    Run,
+    on_host,
+)
 
 MASTER, STORE = "demo-1", "demo-2"
 ADDRESS = {"demo-1": f"{PREFIX}.11", "demo-2": f"{PREFIX}.12"}
 UNIT = "vllm@a"
+PLAYBOOK = (str(Path(sys.executable).parent / "ansible-playbook"), "-i", "demo")
 BLOCK = 128
 """Tokens of a block of vLLM's CPU build; the last token of a prompt is always computed."""
 TOKENS = 1031
@@ -113,6 +122,10 @@ def is_healthy(host: str) -> bool:
     return True
 
 
+def longest_context(host: str) -> int:
+    return int(json.loads(get(host, 8100, "/v1/models"))["data"][0]["max_model_len"])
+
+
 def until(condition: Callable[[], Any], seconds: float) -> float:
     """Wait for a condition; return how long it took."""
     started = time.monotonic()
@@ -142,13 +155,30 @@ def answers_http(host: str, port: int) -> bool:
 
 def play(*arguments: str) -> Run:
     done = subprocess.run(
-        [str(Path(sys.executable).parent / "ansible-playbook"), "-i", "demo", *arguments],
+        [*PLAYBOOK, *arguments],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
+        timeout=RUN_SECONDS,
     )
     return Run(done.returncode, done.stdout + done.stderr)
+
+
+def killed_when(condition: Callable[[], Any], *arguments: str) -> None:
+    """Start a playbook, and kill it with all that it has started as soon as the condition holds."""
+    with subprocess.Popen(
+        [*PLAYBOOK, *arguments],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    ) as running:
+        try:
+            until(lambda: condition() or running.poll() is not None, 120)
+            assert running.returncode is None, "the run has ended before it could be killed"
+        finally:
+            os.killpg(running.pid, signal.SIGKILL)
 
 
 def load(stop: Callable[[], bool], host: str, name: str) -> Iterator[tuple[float, float | None]]:

@@ -33,6 +33,7 @@ OLDER = {
         }
     ],
 }
+OPTIONS = {"dtype": "bfloat16", "enforce-eager": True, "num-gpu-blocks-override": 64}
 RUN = f"{time.time():.0f}"
 """Makes the prompts of each run new ones."""
 
@@ -207,6 +208,26 @@ def test_a_file_that_was_changed_by_hand_is_shown_and_repaired() -> None:
     pool.share("demo-2", f"{RUN} repaired")
     assert pool.ask("demo-1", f"{RUN} repaired").pool == 1024
     note(f"file changed: check mode {shown.counts('demo-1')}, run {repaired.counts('demo-1')}")
+
+
+def test_a_run_that_is_killed_before_the_restart_is_finished_by_the_next() -> None:
+    path = "/etc/kvcache/instances/a/vllm.yaml"
+    playbook = ("playbooks/vllm.yml", "--limit", "demo-1")
+    shorter = ("-e", json.dumps({"vllm_options": {**OPTIONS, "max-model-len": 4000}}))
+    pids = [pool.main_pid(host) for host in pool.ADDRESS]
+    try:
+        pool.killed_when(lambda: "4000" in on_host("demo-1", f"cat {path}"), *playbook, *shorter)
+        assert [pool.main_pid(host) for host in pool.ADDRESS] == pids
+        next_run = pool.play(*playbook, *shorter)
+        assert next_run.status == 0, next_run.output
+        assert pool.longest_context("demo-1") == 4000
+        assert pool.play(*playbook, *shorter).counts("demo-1")["changed"] == 0
+    finally:
+        back = pool.play(*playbook)
+    note(f"run killed: the next {next_run.counts('demo-1')}, and back {back.counts('demo-1')}")
+    assert back.status == 0, back.output
+    assert pool.longest_context("demo-1") == 4096
+    assert pool.main_pid("demo-2") == pids[1]
 
 
 def test_another_mooncake_on_one_host_is_named_as_such() -> None:

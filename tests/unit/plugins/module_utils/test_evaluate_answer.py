@@ -202,6 +202,8 @@ def test_a_planned_knee_far_beyond_leaves_the_lines_their_room() -> None:
         # A hit in the pool that takes more than twice as long as one in HBM.
         ([0.03, 0.07, 0.04, 0.9], Knee(12, 16)),
         ([0.03, 0.03, 0.04, 0.05], Knee(16, None)),
+        # A model so small that a hit in the pool takes half as long as computing.
+        ([0.23, 0.4, 0.5, 0.8], Knee(12, 16)),
         ([0.9, 1.1, 1.0, 0.8], Knee(None, 4)),
         ([0.05, 0.9, 1.1, 1.0], Knee(4, 8)),
     ],
