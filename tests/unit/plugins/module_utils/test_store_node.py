@@ -7,21 +7,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.kvcache.ascend.plugins.module_utils import store_node, store_node_journal
-
-GOOD: dict[str, Any] = {
-    "address": "npu-03",
-    "port": 50052,
-    "segment_size": "40GiB",
-    "flags": {},
-    "user": "mooncake",
-    "environment": {},
-    "root": "/opt/kvcache/mooncake",
-    "protocol": "tcp",
-    "release": "cpu",
-    "master_address": "npu-01:50088",
-    "is_alone": False,
-    "wait_seconds": 60,
-}
+from store_nodes import GOOD
 
 # As mooncake_client 0.3.13 prints it.
 HELP = """\

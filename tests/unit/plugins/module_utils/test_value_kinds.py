@@ -21,6 +21,7 @@ from ansible_collections.kvcache.ascend.plugins.module_utils import (
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from store_nodes import GOOD
 
 CONNECTORS = load_tables()["connectors"]
 SECRET = "S3cret-of-mine"
@@ -40,20 +41,6 @@ COMMON: dict[str, Any] = {
     "cann": {},
     "mooncake": "/opt/kvcache/mooncake/current",
     "inputs": [],
-}
-STORE: dict[str, Any] = {
-    "address": "npu-03",
-    "port": 50052,
-    "segment_size": "40GiB",
-    "flags": {},
-    "user": "mooncake",
-    "environment": {},
-    "root": "/opt/kvcache/mooncake",
-    "protocol": "tcp",
-    "release": "cpu",
-    "master_address": "npu-01:50088",
-    "is_alone": False,
-    "wait_seconds": 60,
 }
 
 SCALARS = (
@@ -149,11 +136,11 @@ def test_the_other_variables_may_be_anything(name: str, value: Any) -> None:
 @given(value=YAML)
 def test_a_variable_of_a_store_node_may_be_anything(name: str, value: Any) -> None:
     for changed in (value, {"threads": value}):
-        found = store_node.problems({**STORE, name: changed})
+        found = store_node.problems({**GOOD, name: changed})
         assert all("Fix: " in each for each in found)
         if not found:
-            store_node.arguments({**STORE, name: changed})
-            systemd_environment.lines({**STORE, name: changed}["environment"])
+            store_node.arguments({**GOOD, name: changed})
+            systemd_environment.lines({**GOOD, name: changed}["environment"])
 
 
 @given(value=YAML)
