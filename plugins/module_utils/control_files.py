@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import ssl
 
 CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
@@ -81,6 +82,12 @@ def public_key_problem(path: str) -> str:
 
 def known_hosts_problem(path: str) -> str:
     """Return why host keys can't be looked up and written in `path`, with the fix; empty when they can."""
+    absent = [name for name in ("ssh-keygen", "ssh-keyscan") if shutil.which(name) is None]
+    if absent:
+        return (
+            f"the control node has no {' and no '.join(absent)}, which read and fill it. "
+            "Fix: install the OpenSSH client (openssh-client or openssh-clients)."
+        )
     if os.path.isdir(path):
         return f"{path} on the control node is a directory. Fix: name a file in it."
     if os.path.exists(path):

@@ -79,6 +79,16 @@ def test_public_keys(made: Path, tmp_path: Path) -> None:
         assert "is not an SSH public key" in control_files.public_key_problem(str(other))
 
 
+def test_a_control_node_without_an_ssh_client_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert control_files.known_hosts_problem(str(tmp_path / "known_hosts")) == (
+        "the control node has no ssh-keygen and no ssh-keyscan, which read and fill it. "
+        "Fix: install the OpenSSH client (openssh-client or openssh-clients)."
+    )
+
+
 def test_known_hosts(tmp_path: Path) -> None:
     assert control_files.known_hosts_problem(str(tmp_path / "a" / "b" / "known_hosts")) == ""
     (tmp_path / "file").write_text("")
