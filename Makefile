@@ -60,14 +60,14 @@ masters: tools ## the modules against real masters of three Mooncake versions, o
 
 system: tools ## bad input and failures, on real test hosts
 	$(TESTBED) prepare
-	pytest -vv tests/system
+	pytest -vv --durations=10 tests/system
 
 # Tests of one file that have hosts of their own, or all the others, whose hosts are the same.
 system-pool: tools
-	pytest -vv tests/system --ignore=tests/system/test_source.py --ignore=tests/system/test_python_stack.py
+	pytest -vv --durations=10 tests/system --ignore=tests/system/test_source.py --ignore=tests/system/test_python_stack.py
 
 system-%: tools
-	pytest -vv tests/system/test_$*.py
+	pytest -vv --durations=10 tests/system/test_$*.py
 
 molecule: tools ## every scenario, two at a time; SCENARIOS="release mooncake" for some
 	$(TESTBED) prepare
